@@ -41,6 +41,8 @@ struct rs_clock {
 	uint32_t tries;   /* questions since the last pause or boot */
 	uint32_t checks;  /* since there were too many of them */
 	uint64_t boot_ts; /* event clock at the start of that boot; 0: unknown */
+	uint64_t ahead;   /* of runs_ahead() */
+	struct rs_ping_sent sent;
 
 	/*
 	 * The last pause, in CLOCK_MONOTONIC. The guest stopped between `asked` and `halted`, and
@@ -254,18 +256,26 @@ void rs_clock_start(struct rs_clock *clock, const struct rs_clock *machine)
 
 /* ---- asking ---- */
 
+/* An agent may look so seldom that its answer to the last question is all that there is. */
 static bool ask(struct rs_clock *clock, struct rs_pong *pong)
 {
 	struct rs_ping_config config = {
 		.control = clock->control,
 		.info = clock->info,
+		.sent = &clock->sent,
 		.hz = clock->hz,
 		.nudge = clock->nudge,
 		.data = clock->data,
 	};
+	struct rs_pong late;
+	bool answered = rs_ping_late(&config, &late);
 
 	clock->tries++;
-	return rs_ping(&config, pong);
+	if (rs_ping(&config, pong))
+		return true;
+	if (answered)
+		*pong = late;
+	return answered;
 }
 
 /*
@@ -313,6 +323,7 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 		begin_measured(clock, 0, &at, false);
 	}
 	clock->tries = 0;
+	clock->sent.ns = 0;
 	if (clock->exact)
 		return;
 	clock->doubt = true;
@@ -378,6 +389,7 @@ static void after_pause(struct rs_clock *clock)
 	clock->stopped = false;
 	clock->asked = clock->resuming = 0;
 	clock->tries = 0;
+	clock->sent.ns = 0;
 	/*
 	 * The target reports somebody else's pause in the middle of its own work. So we ask a
 	 * little later.
@@ -448,10 +460,39 @@ static void follow_drift(struct rs_clock *clock)
 	begin(clock, at.ticks, &at, (uint64_t)(rate * SLEW_NS / (SLEW_NS + clock->slew)), true);
 }
 
+/*
+ * Whether records come whose time is not yet. Then the counter has gained on the host's: QEMU's
+ * does where the counters of the host's CPUs are not quite the same. Times that stay as they are do
+ * not count: they are of an earlier boot.
+ */
+static bool runs_ahead(struct rs_clock *clock)
+{
+	uint64_t ahead = 0, slack = add_errors(clock->error_ns, AGREE_NS);
+	bool more;
+
+	if (slack == UNKNOWN)
+		return false;
+	for (uint32_t i = 0; i < clock->region->header.ring_count; i++) {
+		const struct rs_ring_state *state =
+			rs_trace_region_element(clock->region, RS_SEC_RING_STATE, i);
+		uint64_t ts = rs_load(&state->last_ts);
+
+		if (ns_of(clock, ts) > add_errors(rs_monotonic_ns(), slack))
+			ahead += ts;
+	}
+	more = ahead && ahead != clock->ahead;
+	clock->ahead = ahead;
+	return more;
+}
+
 void rs_clock_check(struct rs_clock *clock)
 {
 	if (!clock->hz || clock->stopped)
 		return;
+	if (!clock->exact && runs_ahead(clock)) {
+		clock->doubt = true;
+		clock->tries = 0;
+	}
 	if ((clock->error_ns > SURE_NS || clock->doubt) &&
 	    (clock->tries < TRIES_MAX || clock->checks++ % SELDOM == 0))
 		ask_and_judge(clock);

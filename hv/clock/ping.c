@@ -26,6 +26,7 @@ static uint32_t send(const struct rs_ping_config *config, struct round *round)
 	uint32_t ping = rs_load(&config->control->clock_ping) + 1;
 
 	round->before = rs_monotonic_ns();
+	*config->sent = (struct rs_ping_sent){.ping = ping, .ns = round->before};
 	/* Release: pairs with the agent's acquire, after which it reads its clock. */
 	rs_store_release(&config->control->clock_ping, ping);
 	return ping;
@@ -97,6 +98,21 @@ static bool exchange(const struct rs_ping_config *config, struct round *first, s
 	}
 	*out = (struct rs_pong){
 		.ticks = ticks, .ns = low + (high - low) / 2, .error_ns = (high - low) / 2 + 1};
+	return true;
+}
+
+bool rs_ping_late(const struct rs_ping_config *config, struct rs_pong *out)
+{
+	uint64_t sent = config->sent->ns, now;
+
+	/* Acquire: pairs with the agent's release after it has written clock_ts. */
+	if (!sent || rs_load_acquire(&config->info->clock_pong) != config->sent->ping)
+		return false;
+	config->sent->ns = 0;
+	now = rs_monotonic_ns();
+	*out = (struct rs_pong){.ticks = rs_load(&config->info->clock_ts),
+				.ns = sent + (now - sent) / 2,
+				.error_ns = (now - sent) / 2 + 1};
 	return true;
 }
 

@@ -18,9 +18,16 @@ struct rs_pong {
 	uint64_t error_ns; /* … or up to this much before or after it */
 };
 
+/* The last ping, by the caller kept from call to call. At first all 0. */
+struct rs_ping_sent {
+	uint64_t ns; /* CLOCK_MONOTONIC; 0: no late answer to it is wanted */
+	uint32_t ping;
+};
+
 struct rs_ping_config {
 	struct rs_control *control;
 	const struct rs_guest_info *info;
+	struct rs_ping_sent *sent;
 	uint64_t hz; /* of the event clock, not 0 */
 	/*
 	 * Interrupts the guest so that its agent looks for the ping. False, or no function: the
@@ -37,5 +44,11 @@ struct rs_ping_config {
  * nobody answered, or the answers contradict each other. Then `out` is not changed.
  */
 bool rs_ping(const struct rs_ping_config *config, struct rs_pong *out);
+
+/*
+ * Takes an answer to the last ping that came when nobody waited for it any more. Its error is half
+ * the time since the ping. False: there is none, or it was taken before. Never waits.
+ */
+bool rs_ping_late(const struct rs_ping_config *config, struct rs_pong *out);
 
 #endif
