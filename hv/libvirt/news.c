@@ -80,6 +80,8 @@ void rs_domain_put(struct rs_domain *domain, const struct rs_domain_news *model)
 	struct rs_domain_news *news = g_new(struct rs_domain_news, 1);
 	GSource *source;
 
+	/* Else rs_domain_wait() may look before the push and wait after the signal. */
+	g_assert(!g_mutex_trylock(&domain->lock));
 	*news = *model;
 	if (news->kind != ANSWER && g_async_queue_length(domain->news) >= (gint)EVENTS_MAX) {
 		rs_domain_free_news(news);
@@ -124,9 +126,13 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 
 static void on_monitor(void *data, const char *event, const char *details)
 {
-	rs_domain_put(data, &(struct rs_domain_news){.kind = MONITOR,
-						     .name = g_strdup(event),
-						     .text = g_strdup(details)});
+	struct rs_domain *domain = data;
+
+	g_mutex_lock(&domain->lock);
+	rs_domain_put(domain, &(struct rs_domain_news){.kind = MONITOR,
+						       .name = g_strdup(event),
+						       .text = g_strdup(details)});
+	g_mutex_unlock(&domain->lock);
 }
 
 static void plan_reconnect(struct rs_domain *domain);
