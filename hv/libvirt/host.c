@@ -85,6 +85,38 @@ char *rs_host_shmem_name(const char *domain, const char *uuid, guint64 mib)
 	return g_strdup_printf("%s%" G_GUINT64_FORMAT "M", stem, mib);
 }
 
+/* The end of a name that rs_host_shmem_name() makes: "-", the UUID's begin, "-", digits, "M". */
+static const char *find_uuid(const char *name)
+{
+	size_t at = strlen(name), end = at ? at - 1 : 0;
+
+	if (!end || name[end] != 'M')
+		return NULL;
+	for (at = end; at && g_ascii_isdigit(name[at - 1]);)
+		at--;
+	if (at == end || at < UUID_CHARS + 2 || name[at - 1] != '-' ||
+	    name[at - UUID_CHARS - 2] != '-')
+		return NULL;
+	for (size_t i = at - UUID_CHARS - 1; i < at - 1; i++)
+		if (!g_ascii_isxdigit(name[i]))
+			return NULL;
+	return name + at - UUID_CHARS - 1;
+}
+
+int rs_host_check_shmem(const char *name, const char *domain, const char *uuid,
+			struct rs_error *err)
+{
+	const char *of = g_str_has_prefix(name, RS_SHMEM_PREFIX) ? find_uuid(name) : NULL;
+
+	if (!of || g_ascii_strncasecmp(of, uuid, UUID_CHARS) == 0)
+		return 0;
+	return rs_error_set(err, EEXIST,
+			    "domain '%s' has the memory of another domain, %s, as a copy of that "
+			    "one has: 'ringside prepare --remove' takes it away, then 'ringside "
+			    "prepare' gives it its own",
+			    domain, name);
+}
+
 /*
  * A lease for reading is granted only if nobody has the file open for writing, as everybody has who
  * maps it shared. While we hold it, nobody can: the kernel lets him wait until we are done.

@@ -21,6 +21,12 @@ pid_t rs_host_find_qemu(const char *uuid);
 char *rs_host_shmem_name(const char *domain, const char *uuid, guint64 mib);
 /* What the names of a domain's memory begin with, to be freed. */
 char *rs_host_shmem_stem(const char *domain, const char *uuid);
+/*
+ * A copy of a domain has its devices, with the names of the memory: both guests would write to one.
+ * -EEXIST: the name was made for a domain with another UUID. Other names are their user's choice.
+ */
+int rs_host_check_shmem(const char *name, const char *domain, const char *uuid,
+			struct rs_error *err);
 
 /*
  * Removes /dev/shm/NAME. -ENOENT there is none; -EBUSY somebody has it open for writing; -EACCES we

@@ -293,7 +293,9 @@ static int add(struct work *work, const struct rs_domain_xml *xml, struct rs_pre
 		change->action = RS_PREPARE_PRESENT;
 		change->name = g_strdup(ours->name);
 		change->mib = ours->size / MIB;
-		return check_present(work, ours, change);
+		ret = rs_host_check_shmem(ours->name, rs_domain_name(work->domain),
+					  rs_domain_uuid(work->domain), &change->err);
+		return ret ? ret : check_present(work, ours, change);
 	}
 	ret = choose(work, xml, change->inactive, &change->mib, &at, &change->err);
 	if (ret)

@@ -132,6 +132,9 @@ static int find_device(struct rs_domain *domain, char **device, struct rs_error 
 				   "it",
 				   rs_domain_name(domain));
 	else
+		ret = rs_host_check_shmem(ours->name, rs_domain_name(domain),
+					  rs_domain_uuid(domain), err);
+	if (!ret)
 		*device = g_strdup(ours->alias);
 	rs_domain_xml_free(xml);
 	return ret;

@@ -33,7 +33,8 @@ char *rs_machine_domain_name(const char *via);
  * is QEMU's as far as is known, or 0. *device, to be freed, is the id of the device that
  * `ringside prepare` has given it. Until the monitor is closed, standard error is told what happens
  * to the domain and to libvirt's daemon. Errors: -ENOTCONN the domain does not run; -ENODEV it
- * has no such device; -EINVAL `via` is invalid; others as rs_domain_open().
+ * has no such device; -EEXIST its device has another domain's memory; -EINVAL `via` is invalid;
+ * others as rs_domain_open().
  */
 int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_monitor **monitor,
 			   pid_t *pid, char **device, struct rs_error *err);

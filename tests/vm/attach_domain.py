@@ -6,6 +6,7 @@
 """
 import functools
 import os
+import re
 import signal
 import sys
 
@@ -71,6 +72,30 @@ def test_what_cannot_be_attached(domain):
     check(done.code == 1 and "'ringside prepare' adds it" in done.err, done.err)
     domain.destroy()
     check(rs('prepare', '-c', domain.bed.uri, domain.name).code == 0, 'it is prepared again')
+
+
+def test_a_copy_of_a_domain_gets_memory_of_its_own(domain):
+    """Two guests on one memory would spoil each other's trace."""
+    copy, uri = f'{domain.name}-copy', domain.bed.uri
+    xml = domain.bed.virsh('dumpxml', '--inactive', domain.name).stdout
+    memory = re.search("<shmem name='(.*?)'", xml)[1]
+    path = domain.bed.path('shared', 'copy.xml')
+    with open(path, 'w') as file:
+        file.write(re.sub('<uuid>.*</uuid>', '', xml.replace(f'<name>{domain.name}<', f'<name>{copy}<')))
+    domain.bed.virsh('define', path)
+    domain.bed.virsh('start', '--paused', copy)
+    try:
+        for verb in 'prepare', 'attach':
+            done = rs(verb, '-c', uri, copy)
+            check(done.code == 1 and 'another domain' in done.err and memory in done.err, f'{verb}: {done}')
+    finally:
+        domain.bed.virsh('destroy', copy)
+    removed = rs('prepare', '-c', uri, '--remove', copy)
+    check(removed.code == 0 and os.path.exists(f'/dev/shm/{memory}'), f'the memory stays with the first: {removed}')
+    done = rs('prepare', '-c', uri, copy)
+    own = re.search("<shmem name='(.*?)'", domain.bed.virsh('dumpxml', '--inactive', copy).stdout)[1]
+    check(done.code == 0 and own != memory, f'the copy has its own {done}')
+    domain.bed.virsh('undefine', copy)
 
 
 def test_each_session_lets_the_guest_go_on(domain):

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,25 @@ static void test_names_are_those_of_files(void)
 
 	g_assert_cmpstr(plain, ==, "ringside-web1-3f1c5a0e-16M");
 	g_assert_cmpstr(odd, ==, "ringside-a_b_c__-3f1c5a0e-2M");
+}
+
+static void test_a_copys_memory_is_anothers(void)
+{
+	static const char other[] = "3f1c5a0f-1111-4222-8333-444455556666";
+	g_autofree char *name = rs_host_shmem_name("we-b1", UUID, 16);
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_host_check_shmem(name, "web1", UUID, &err), ==, 0);
+	g_assert_cmpint(rs_host_check_shmem(name, "web2", other, &err), ==, -EEXIST);
+	g_assert_nonnull(strstr(err.message, "'web2'"));
+	g_assert_nonnull(strstr(err.message, name));
+	/* Names that a user has chosen. */
+	for (const char *const *own =
+		     (const char *const[]){"ringside-", "ringside-web", "ringside-16M", "M", "",
+					   "ringside-3f1c5a0e-M", "ringside-3f1c5a-16M",
+					   "ringside-web1-3f1c5g0e-16M", "x-3f1c5a0e-1M", NULL};
+	     *own; own++)
+		g_assert_cmpint(rs_host_check_shmem(*own, "web2", other, NULL), ==, 0);
 }
 
 static void test_memory_in_use_stays(void)
@@ -103,6 +123,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/host/names", test_names_are_those_of_files);
+	g_test_add_func("/host/copy", test_a_copys_memory_is_anothers);
 	g_test_add_func("/host/in-use", test_memory_in_use_stays);
 	g_test_add_func("/host/plain", test_only_our_plain_files_go);
 	g_test_add_func("/host/process", test_the_process_is_told_by_its_uuid);
