@@ -4,7 +4,7 @@
 # or are generated: LICENSE speaks for them.
 cd "$1" || exit 1
 files=$(git ls-files -co --exclude-standard -- ':!*.md' ':!*.hex' ':!*.expected' ':!debian' \
-	':!LICENSE' ':!.gitignore' ':!.ci/packages' 2>/dev/null)
+	':!LICENSE' ':!VERSION' ':!.gitignore' ':!.ci/packages' 2>/dev/null)
 [ -n "$files" ] || { echo "git lists no files here"; exit 77; }
 bad=0
 for file in $files; do

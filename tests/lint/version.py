@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""version.py ROOT: meson.build, debian/changelog and CHANGELOG.md name the same version."""
+"""version.py ROOT: VERSION, debian/changelog and CHANGELOG.md name the same version."""
 import os
 import re
 import sys
 
 PLACES = {
-    'meson.build': r"^  version: '([^']+)'",
+    'VERSION': r'^(.+)$',
     'debian/changelog': r'^ringside \(([^)]+)\)',
-    'guest-agent/ports/linux-module/Kbuild': r'RS_MODULE_VERSION=\\"([^\\]+)\\"',
     'CHANGELOG.md': r'^## \[(\d[^]]*)\]',
 }
 
