@@ -52,7 +52,11 @@ def find(path):
 
 
 KIT = install()
+# What programs are built with, and what DKMS builds the Linux module of.
 FILES = [os.path.join(folder, name) for folder, _, names in os.walk(KIT) for name in names]
+MODULE, = glob.glob(f'{KIT}/**/src/ringside-*', recursive=True)
+MODULE_FILES = [os.path.relpath(path, MODULE) for path in FILES if path.startswith(f'{MODULE}/')]
+FILES = [path for path in FILES if not path.startswith(f'{MODULE}/')]
 os.environ['PKG_CONFIG_PATH'] = os.path.dirname(find('ringside-hosted.pc'))
 # pkg-config puts this before every path, so GLib must be there too.
 os.environ['PKG_CONFIG_SYSROOT_DIR'] = KIT
@@ -298,6 +302,22 @@ def test_introspection():
               f'a mistake is said in a line: {failed.stderr}')
 
 
+def test_module():
+    """Checks that the sources of the Linux module are those of the tree."""
+    check(len(MODULE_FILES) > 150, f'{len(MODULE_FILES)} files in {MODULE}')
+    differ = []
+    for path in MODULE_FILES:
+        with open(f'{MODULE}/{path}', 'rb') as file:
+            text = file.read()
+        if path == 'dkms.conf':
+            check(b'@' not in text, f'{path} is complete')
+            continue
+        with open(f'{SOURCE}/{path}', 'rb') as file:
+            if text != file.read() or os.access(f'{MODULE}/{path}', os.X_OK) != os.access(file.name, os.X_OK):
+                differ.append(path)
+    check(not differ, f'they are the same: {differ}')
+
+
 def in_folder(test):
     """Runs a test in an empty folder."""
     def wrapped():
@@ -311,7 +331,7 @@ def in_folder(test):
     return wrapped
 
 
-run_tests([in_folder(test) for test in (test_headers, test_symbols, test_program, test_provider, test_guest,
-                                             test_languages, test_observer, test_reader,
+run_tests([in_folder(test) for test in (test_headers, test_symbols, test_module, test_program, test_provider,
+                                             test_guest, test_languages, test_observer, test_reader,
                                              test_introspection)],
           only=sys.argv[4:])
