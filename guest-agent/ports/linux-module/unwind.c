@@ -12,7 +12,7 @@
 
 /* Ours come first: this function, what called it, and the probe of a kernel's tracepoint. */
 #define OURS_MAX 10u
-/* So many of ours, and no probe among them. */
+/* So many of ours, and no probe among them: what comes next is another module's event. */
 #define OURS_IN_MODULES 2u
 
 static bool is_ours(unsigned long address)
@@ -46,7 +46,8 @@ notrace noinline u32 rs_call_stack(u64 *frames, u32 max)
 	count = stack_trace_save(all, min_t(u32, max + OURS_MAX, ARRAY_SIZE(all)), 0);
 	while (skip < count && is_ours(all[skip]))
 		skip++;
-	if (skip > OURS_IN_MODULES && skip < count && !calls_us(all[skip]))
+	/* Before the function that fires may be an event's own, or one that calls all probes. */
+	if (skip < count && (skip <= OURS_IN_MODULES || !calls_us(all[skip])))
 		skip++;
 	count = min(count - skip, max);
 	memcpy(frames, all + skip, count * sizeof(*frames));
