@@ -28,6 +28,7 @@
 #define BUSY_SHARE 8u      /* of a ring in one sweep: the next one comes as soon as it can */
 #define WAIT_NS 500000000u /* between two looks for a region */
 #define ABSENT_TICKS 6000u /* without a host, with --session */
+#define LAST_SWEEPS 3u     /* the last one says that all has come */
 
 #define STATUS_PRESENT 3 /* the kernel has an agent already */
 
@@ -150,7 +151,7 @@ static void follow(struct bridge *b, uint32_t *applied, bool *was_alive)
 	was_on = bridge_catalog_is_on(b->catalog);
 	bridge_catalog_apply(b->catalog, &b->fs, !b->host.alive);
 	if (was_on) {
-		bridge_reader_sweep(&b->reader);
+		bridge_reader_drain(&b->reader, rs_port_time());
 		bridge_reader_settle(&b->reader);
 	}
 	bridge_host_applied(generation);
@@ -166,7 +167,7 @@ static void move(struct bridge *b, uint64_t *last)
 	if (now - *last < b->options.delay_ms)
 		return;
 	do {
-		bytes = bridge_reader_sweep(&b->reader);
+		bytes = bridge_reader_sweep(&b->reader, rs_port_time());
 		rs_agent_look();
 	} while (bytes >= most && !stopped);
 	*last = now_ms();
@@ -241,7 +242,7 @@ static enum bridge_wish serve(struct bridge *b)
 
 	while (!stopped && wish == BRIDGE_GO_ON) {
 		follow(b, &applied, &was_alive);
-		if (bridge_catalog_is_on(b->catalog))
+		if (bridge_catalog_is_on(b->catalog) || b->reader.unsaid)
 			move(b, &last);
 		nap(BRIDGE_TICK_NS);
 		wish = bridge_host_look(&b->host);
@@ -253,7 +254,8 @@ static enum bridge_wish serve(struct bridge *b)
 		fprintf(stderr,
 			"ringside-guest: the region is another agent's now, as the module's\n");
 	} else {
-		bridge_reader_sweep(&b->reader);
+		for (uint32_t i = 0; i < LAST_SWEEPS; i++)
+			bridge_reader_sweep(&b->reader, rs_port_time());
 		bridge_reader_settle(&b->reader);
 	}
 	bridge_host_leave(&b->host);

@@ -18,6 +18,7 @@
 #define SWEEP_PAGES 4096u /* of one CPU and sweep, so that others get their turn */
 #define ROOM 96u          /* what a record and its marks take beside the bytes */
 #define PARTS 4u          /* records of a page of ours: so little of it stays empty */
+#define UNSAID 3u         /* sweeps, from the one that moved an event to the one that says so */
 
 static uint32_t current_cpu;
 
@@ -72,6 +73,7 @@ int bridge_reader_register(struct bridge_reader *reader)
 	for (uint32_t i = 0; i < OWN; i++)
 		reader->events[i].info = &own[i];
 	/* Another region is told of what comes from now on. */
+	reader->unsaid = 0;
 	for (uint32_t i = 0; i < reader->cpu_count; i++)
 		reader->cpus[i].first = 0;
 	memset(&reader->provider, 0, sizeof(reader->provider));
@@ -160,8 +162,6 @@ static void note_missed(struct bridge_cpu *cpu, uint64_t missed)
 
 void bridge_reader_settle(struct bridge_reader *reader)
 {
-	bool any = false;
-
 	for (uint32_t i = 0; i < reader->cpu_count; i++) {
 		struct bridge_cpu *cpu = &reader->cpus[i];
 		uint64_t before = cpu->first;
@@ -169,13 +169,9 @@ void bridge_reader_settle(struct bridge_reader *reader)
 		if (cpu->pages < 0)
 			continue;
 		note_missed(cpu, UINT64_MAX);
-		if (cpu->first != before) {
+		if (cpu->first != before)
 			emit_page(reader, cpu, 0, 0);
-			any = true;
-		}
 	}
-	if (any)
-		emit_swept(reader, rs_port_time());
 }
 
 /* ---- filters ---- */
@@ -315,15 +311,31 @@ static uint64_t read_cpu(struct bridge_reader *reader, struct bridge_cpu *cpu)
 	return bytes;
 }
 
-uint64_t bridge_reader_sweep(struct bridge_reader *reader)
+uint64_t bridge_reader_drain(struct bridge_reader *reader, uint64_t now)
 {
-	uint64_t until = rs_port_time(), bytes = 0;
+	uint64_t bytes = 0;
 
-	bridge_names_sweep(&reader->names, until);
+	bridge_names_sweep(&reader->names, now);
 	for (uint32_t i = 0; i < reader->cpu_count; i++)
 		bytes += read_cpu(reader, &reader->cpus[i]);
 	if (bytes)
-		emit_swept(reader, until);
+		reader->unsaid = UNSAID;
+	return bytes;
+}
+
+/*
+ * An event has its time before it is whole, and may be interrupted in between. So what is later
+ * than the sweep before this one may still come.
+ */
+uint64_t bridge_reader_sweep(struct bridge_reader *reader, uint64_t now)
+{
+	uint64_t bytes = bridge_reader_drain(reader, now);
+
+	if (reader->unsaid) {
+		emit_swept(reader, reader->before);
+		reader->unsaid--;
+	}
+	reader->before = now;
 	return bytes;
 }
 

@@ -26,6 +26,8 @@ struct bridge_reader {
 	uint8_t *page, *filtered;
 	struct rs_agent_provider provider;
 	struct rs_event *events; /* page, swept */
+	uint64_t before;         /* event clock: when the last sweep began */
+	uint32_t unsaid;         /* sweeps until all that was moved is said to have come */
 };
 
 /* Opens the rings of all CPUs. After bridge_tracefs_open(). False: they cannot be read. */
@@ -33,8 +35,16 @@ bool bridge_reader_open(struct bridge_reader *reader, struct bridge_catalog *cat
 			const struct bridge_tracefs *fs);
 /* Registers the bridge's own events. After rs_agent_init(). 0 or -RS_E*. */
 int bridge_reader_register(struct bridge_reader *reader);
-/* Reads all rings to their ends. Returns the bytes of pages that it has read. */
-uint64_t bridge_reader_sweep(struct bridge_reader *reader);
+/*
+ * Reads all rings to their ends. `now` is the event clock. Returns the bytes of pages that it has
+ * read.
+ */
+uint64_t bridge_reader_drain(struct bridge_reader *reader, uint64_t now);
+/*
+ * Likewise, and says that all events up to the sweep before have come. Until `unsaid` is 0 again,
+ * these are not all that were moved.
+ */
+uint64_t bridge_reader_sweep(struct bridge_reader *reader, uint64_t now);
 /* Says what was lost and is not said yet. */
 void bridge_reader_settle(struct bridge_reader *reader);
 void bridge_reader_close(struct bridge_reader *reader);

@@ -20,7 +20,7 @@ from harness import PATIENCE, Background, Ringside, check, need, skip, wait_for
 
 GUEST, BRIDGE, RINGSIDE = map(os.path.realpath, sys.argv[1:])
 NAME = 'bridged'
-LINE = re.compile(r'^ *(?P<task>.*\S)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] \S+ +[\d.]+: (sched:)?(?P<event>\w+): (?P<text>.*)$')
+LINE = re.compile(r'^ *(?P<task>.*\S)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] \S+ +(?P<time>[\d.]+): (sched:)?(?P<event>\w+): (?P<text>.*)$')
 COMPARED = 'sched_process_fork', 'sched_process_exec', 'sched_process_exit'
 
 
@@ -92,6 +92,13 @@ def test_the_trace_is_that_of_the_guest(guest, report):
     check('LOST' not in report and '(unknown event' not in report, 'nothing is lost or unknown')
 
 
+def test_a_trace_is_in_the_order_of_time(trace):
+    """Of both CPUs, which the bridge reads one after the other."""
+    steps = [(float(a['time']), float(b['time'])) for a, b in zip(trace, trace[1:])]
+    back = [step for step in steps if step[1] < step[0]]
+    check(len({e['cpu'] for e in trace}) == 2 and not back, f'a live trace of two CPUs is in order: {back[:5]}')
+
+
 def test_names_and_filters(report):
     ours = parse(report.splitlines())
     sort = [e for e in ours if e['event'] == 'sched_process_exit' and e['text'].startswith('comm=sort ')]
@@ -115,7 +122,7 @@ def main():
             trace = Background(rs, 'trace', NAME)
             record = Background(rs, 'record', NAME, '-o', file)
             wait_for('a recording', lambda: os.path.exists(file))
-            enabled = rs('enable', NAME, 'sched:sched_process_*')
+            enabled = rs('enable', NAME, 'sched:sched_process_*', 'sched:sched_switch', 'sched:sched_waking')
             check(enabled.code == 0, f'events are switched on: {enabled.out}')
             guest.wait('--- end of trace')
             check(rs('disable', NAME, 'sched:*').code == 0, 'and off')
@@ -129,6 +136,7 @@ def main():
             check(code == 0, f'the session ended well: {said}')
             _, traced, _ = trace.end()
             live, recorded = parse(traced.decode().splitlines()), parse(report.splitlines())
+            test_a_trace_is_in_the_order_of_time(live)
             check([key(e) for e in live] == [key(e) for e in recorded], f'the live trace is the same: {len(live)} events')
         finally:
             print(guest.said()[-3000:], guest.run.said())

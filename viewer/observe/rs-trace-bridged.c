@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-bridged.h"
+#include "rs-trace-bridged-page-private.h"
 #include "rs-trace-expander.h"
 #include "rs-trace-feed.h"
 
 #include <ringside/bridge.h>
 #include <ringside/ftrace_page.h>
 #include <rs-trace-decoder.h>
-#include <rs-trace-page.h>
 #include <string.h>
 
-#define HELD_MAX ((gsize)64 << 20) /* bytes of pages that wait; beyond, order is given up */
-#define HELD_US (2 * G_USEC_PER_SEC)
-#define PASSES 8u     /* through all rings in a round */
-#define DESC_SHIFT 32 /* descriptors of a provider lie where no other's do */
+#define HELD_MAX ((gsize)64 << 20)   /* bytes of pages that wait; beyond, order is given up */
+#define HELD_US (5 * G_USEC_PER_SEC) /* that a page waits for a sweep that does not end */
+#define PASSES 8u                    /* through all rings in a round */
+#define DESC_SHIFT 32                /* descriptors of a provider lie where no other's do */
 #define BOOTS_MAX 16u
 
-/* A page of ours that waits to be handed out. */
-typedef struct {
-	guint64 emitted; /* event clock, when the bridge wrote it; 0: it need not wait */
-	guint64 lost;    /* events before it */
-	guint records;
-	guint from, size;
-	guint8 bytes[];
-} Page;
+typedef RsTraceBridgedPage Page;
 
 typedef struct {
 	GQueue held, ready;         /* Page */
@@ -51,12 +44,12 @@ typedef struct {
 	GHashTable *desc_sizes;   /* slot → bytes of descriptors that were told */
 	RsTraceRingStatus status; /* of the last pass */
 	gsize held;               /* bytes */
-	gint64 held_since;        /* monotonic us; 0: nothing is held */
-	guint64 swept;            /* event clock, when all before it had come */
+	RsTraceMoment swept;      /* all up to it was written before what was read last */
+	RsTraceMoment until;      /* all up to it was read */
 	/* Of the page that is being expanded. */
 	Lane *lane;
 	const RsTraceRecord *record;
-	guint expanded;
+	guint expanded; /* records */
 	Lane lanes[];
 } Bridged;
 
@@ -89,32 +82,20 @@ static void count(Bridged *bridged, Lane *lane, const struct rs_bridge_page *hea
 	lane->expected = head->first + head->count;
 }
 
-static Page *new_page(const guint8 *bytes, guint size)
-{
-	Page *page = g_malloc(sizeof(*page) + size);
-
-	*page = (Page){.from = RS_RING_PAGE_HEADER, .size = size};
-	memcpy(page->bytes, bytes, size);
-	return page;
-}
-
 static void hold(Bridged *bridged, Lane *lane, Page *page)
 {
 	g_queue_push_tail(&lane->held, page);
 	bridged->held += page->size;
-	if (!bridged->held_since)
-		bridged->held_since = g_get_monotonic_time();
 }
 
 static void take_expanded(const guint8 *bytes, guint size, gpointer data)
 {
 	Bridged *bridged = data;
 	const RsTraceRecord *record = bridged->record;
-	Page *page = new_page(bytes, size);
 	struct rs_ring_page head;
+	Page *page;
 
 	memcpy(&head, bytes, sizeof(head));
-	page->emitted = record->when.ts;
 	head.boot = record->when.boot;
 	head.chain = record->when.chain;
 	head.ring = record->ring;
@@ -123,9 +104,11 @@ static void take_expanded(const guint8 *bytes, guint size, gpointer data)
 	head.committed_remote = 0;
 	head.dropped = 0;
 	head.skipped = 0;
-	memcpy(page->bytes, &head, sizeof(head));
+	page = rs_trace_bridged_page_new(bytes, size, &head);
+	page->lost = bridged->lane->lost;
+	bridged->lane->lost = 0;
+	bridged->expanded += page->records;
 	hold(bridged, bridged->lane, page);
-	bridged->expanded++;
 }
 
 static void expand(Bridged *bridged, Lane *lane, const RsTraceRecord *record)
@@ -136,9 +119,6 @@ static void expand(Bridged *bridged, Lane *lane, const RsTraceRecord *record)
 					  .page_size = bridged->source.page_size,
 					  .bytes = lane->join->data,
 					  .size = lane->join->len};
-	GList *last = lane->held.tail;
-	guint records;
-	Page *first;
 
 	count(bridged, lane, head, record->when.boot);
 	if (!head->count)
@@ -146,16 +126,9 @@ static void expand(Bridged *bridged, Lane *lane, const RsTraceRecord *record)
 	bridged->lane = lane;
 	bridged->record = record;
 	bridged->expanded = 0;
-	records = rs_trace_expander_page(bridged->expander, &page, take_expanded, bridged);
-	records = bridged->expanded ? MIN(records, head->count) : 0;
-	if (bridged->expanded) {
-		first = (last ? last->next : lane->held.head)->data;
-		first->lost = lane->lost;
-		first->records = records;
-		lane->lost = 0;
-	}
-	/* Those of events that nobody knows. */
-	lose(lane, head->count - records);
+	rs_trace_expander_page(bridged->expander, &page, take_expanded, bridged);
+	/* Those of events that nobody knows. A hostile decoder may say more than there were. */
+	lose(lane, head->count - MIN(bridged->expanded, head->count));
 }
 
 /* The bytes of a part. FALSE: they make no sense. */
@@ -201,6 +174,17 @@ static void take_page(Bridged *bridged, const RsTraceRecord *record)
 		expand(bridged, lane, record);
 }
 
+static void take_swept(Bridged *bridged, const RsTraceRecord *record)
+{
+	struct rs_bridge_swept swept;
+
+	if (record->size < sizeof(swept))
+		return;
+	memcpy(&swept, record->payload, sizeof(swept));
+	bridged->swept = (RsTraceMoment){
+		.boot = record->when.boot, .chain = record->when.chain, .ts = swept.until};
+}
+
 static void take_record(const RsTraceRecord *record, gpointer data)
 {
 	Bridged *bridged = data;
@@ -211,7 +195,7 @@ static void take_record(const RsTraceRecord *record, gpointer data)
 	if (!strcmp(record->event->name, RS_BRIDGE_PAGE))
 		take_page(bridged, record);
 	else if (!strcmp(record->event->name, RS_BRIDGE_SWEPT))
-		bridged->swept = record->when.ts;
+		take_swept(bridged, record);
 }
 
 /* ---- the region's pages: the inner sink ---- */
@@ -264,11 +248,9 @@ static void inner_names(RsTraceSink *sink, RsTraceFeed *feed, const guint8 *snap
 static void pass_on(Bridged *bridged, const RsTraceChunk *chunk)
 {
 	Lane *lane = &bridged->lanes[chunk->ring];
-	Page *page = new_page(chunk->page, chunk->to);
+	Page *page = rs_trace_bridged_page_new_done(chunk->page, chunk->from, chunk->to);
 
-	page->from = chunk->from;
 	page->lost = lane->lost + chunk->lost;
-	page->records = rs_trace_page_count(chunk->page, chunk->from, chunk->to, NULL);
 	lane->lost = 0;
 	hold(bridged, lane, page);
 }
@@ -301,32 +283,47 @@ static void inner_lost(RsTraceSink *sink, RsTraceFeed *feed, guint ring, guint64
 
 /* ---- as a source ---- */
 
+/* Whether all of it may be handed out. If only a part may, the page becomes two. */
+static gboolean is_done(Bridged *bridged, Lane *lane, Page *page, gint64 now)
+{
+	Page *rest;
+
+	if (rs_trace_moment_compare(&page->last, &bridged->until) <= 0 ||
+	    now - page->since > HELD_US)
+		return TRUE;
+	bridged->held -= page->size;
+	rest = rs_trace_bridged_page_split(page, &bridged->until);
+	bridged->held += page->size + (rest ? rest->size : 0);
+	if (rest)
+		g_queue_insert_after(&lane->held, lane->held.head, rest);
+	return rest != NULL;
+}
+
 static void release(Bridged *bridged, Lane *lane, gboolean all)
 {
+	const gint64 now = g_get_monotonic_time();
 	Page *page;
 
 	while ((page = g_queue_peek_head(&lane->held)) &&
-	       (all || page->emitted <= bridged->swept)) {
+	       (all || is_done(bridged, lane, page, now))) {
 		g_queue_pop_head(&lane->held);
 		bridged->held -= page->size;
 		g_queue_push_tail(&lane->ready, page);
 	}
 }
 
-/* A pass that found nothing more has all that was written before the last sweep's end. */
+/*
+ * The end of a sweep is read from ring 0, the first one. What the sweep has moved into the others
+ * was written before it, so a pass that reads them to their ends has it.
+ */
 static void release_swept(Bridged *bridged)
 {
-	gboolean all =
-		bridged->held > HELD_MAX || bridged->status == RS_TRACE_RING_END ||
-		(bridged->held_since && g_get_monotonic_time() - bridged->held_since > HELD_US);
+	const gboolean all = bridged->held > HELD_MAX || bridged->status == RS_TRACE_RING_END;
 
-	if (bridged->status == RS_TRACE_RING_DATA && !all)
-		return;
+	if (!bridged->inner->more && !bridged->inner->stopped)
+		bridged->until = bridged->swept;
 	for (guint i = 0; i < bridged->source.n_rings; i++)
 		release(bridged, &bridged->lanes[i], all);
-	bridged->held_since = bridged->held ? MAX(bridged->held_since, 1) : 0;
-	if (all && bridged->held_since)
-		bridged->held_since = g_get_monotonic_time();
 }
 
 static void begin_bridge(Bridged *bridged)
@@ -470,6 +467,15 @@ static void written(RsTraceSource *source, guint ring, RsTraceRingMark *out)
 					 .offset = last ? last->size : 0};
 }
 
+static gboolean let_go(RsTraceSource *source)
+{
+	Bridged *bridged = (Bridged *)source;
+
+	for (guint i = 0; bridged->inner && i < source->n_rings; i++)
+		release(bridged, &bridged->lanes[i], TRUE);
+	return bridged->inner != NULL;
+}
+
 static guint64 records(RsTraceSource *source, guint ring)
 {
 	Bridged *bridged = (Bridged *)source;
@@ -478,17 +484,14 @@ static guint64 records(RsTraceSource *source, guint ring)
 			      : bridged->pages->ops->records(bridged->pages, ring);
 }
 
-/* Events in pages that were read and not handed out, and those that are known to be missing. */
+/* After let_go(), all pages that were read are handed out. */
 static guint64 pending_loss(RsTraceSource *source, guint ring)
 {
 	Bridged *bridged = (Bridged *)source;
 	RsTraceSource *pages = bridged->pages;
 	const Lane *lane = &bridged->lanes[ring];
-	guint64 lost = lane->lost + pages->ops->pending_loss(pages, ring);
 
-	for (GList *at = lane->held.head; at; at = at->next)
-		lost += ((const Page *)at->data)->lost + ((const Page *)at->data)->records;
-	return lost;
+	return lane->lost + pages->ops->pending_loss(pages, ring);
 }
 
 static gboolean arm(RsTraceSource *source)
@@ -534,6 +537,7 @@ RsTraceSource *rs_trace_bridged_new(RsTraceSource *pages, const RsTraceRegion *r
 		.next = next,
 		.set_whole = set_whole,
 		.written = written,
+		.let_go = let_go,
 		.records = records,
 		.pending_loss = pending_loss,
 		.arm = arm,

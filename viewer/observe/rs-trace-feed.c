@@ -164,8 +164,21 @@ void rs_trace_feed_update_names(RsTraceFeed *feed)
 	feed->source->ops->names(feed->source, feed);
 }
 
+void rs_trace_feed_let_go(RsTraceFeed *feed)
+{
+	RsTraceSource *source = feed->source;
+	RsTraceChunk chunk;
+
+	if (!feed->sink || !source->ops->let_go || !source->ops->let_go(source))
+		return;
+	for (guint ring = 0; ring < source->n_rings; ring++)
+		while (source->ops->next(source, ring, 0, &chunk) == RS_TRACE_RING_DATA)
+			take_chunk(feed, &chunk);
+}
+
 void rs_trace_feed_finish(RsTraceFeed *feed)
 {
+	rs_trace_feed_let_go(feed);
 	for (guint ring = 0; feed->sink && ring < feed->source->n_rings; ring++) {
 		guint64 lost = feed->source->ops->pending_loss(feed->source, ring);
 

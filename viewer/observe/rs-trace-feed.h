@@ -70,7 +70,9 @@ void rs_trace_feed_share_patience(RsTraceFeed *feed, gint64 *patience);
 void rs_trace_feed_set_whole(RsTraceFeed *feed, guint ring, gboolean whole);
 /* Passes on the names of tasks. A name is complete one round after the record that needs it. */
 void rs_trace_feed_update_names(RsTraceFeed *feed);
-/* At the end: tells the sink what is known to be lost after the last chunk of each ring. */
+/* At the end: passes on what the source has read and held back. */
+void rs_trace_feed_let_go(RsTraceFeed *feed);
+/* Likewise, and tells the sink what is known to be lost after the last chunk of each ring. */
 void rs_trace_feed_finish(RsTraceFeed *feed);
 /* Whether the sink still needs the feed. */
 gboolean rs_trace_feed_held(RsTraceFeed *feed);

@@ -150,6 +150,8 @@ static void maybe_finish(Member *member, RsTraceRingStatus status)
 	/* What a source that writes on has written since is not lost: it is still there. */
 	if (status != RS_TRACE_RING_DATA)
 		rs_trace_feed_finish(member->feed);
+	else
+		rs_trace_feed_let_go(member->feed);
 	member->finished = TRUE;
 }
 
@@ -287,7 +289,9 @@ static void end(RsTracePump *pump)
 
 	for (guint i = 0; (member = next_member(pump, &i));) {
 		/* After a stop, what was not read is still in the rings. */
-		if (!member->finished && !g_atomic_int_get(&pump->stopping))
+		if (!member->finished && g_atomic_int_get(&pump->stopping))
+			rs_trace_feed_let_go(member->feed);
+		else if (!member->finished)
 			rs_trace_feed_finish(member->feed);
 		member->finished = TRUE;
 	}

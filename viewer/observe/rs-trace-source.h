@@ -38,6 +38,11 @@ typedef struct {
 	void (*set_whole)(RsTraceSource *source, guint ring, gboolean whole);
 	/* Where the ring's producer is by now. What it says may be wrong. */
 	void (*written)(RsTraceSource *source, guint ring, RsTraceRingMark *out);
+	/*
+	 * At the end: what the source has held back is what next() hands out from now on. FALSE, or
+	 * NULL: there is nothing like that.
+	 */
+	gboolean (*let_go)(RsTraceSource *source);
 	/* At the end: number of records in all of the ring's chunks. */
 	guint64 (*records)(RsTraceSource *source, guint ring);
 	/* At the end: number of records after the last chunk that are known to be lost. */

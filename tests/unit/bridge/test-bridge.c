@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define PAGE 4096u
+#define LATE (1ull << 32) /* after all events of a test */
 
 /* Providers begin at the agent's time, so the kernel's events come later. */
 static guint64 base;
@@ -80,9 +81,18 @@ static void look(Fixture *f)
 	}
 }
 
+/* All events have come. */
+static void settle(Fixture *f)
+{
+	do
+		bridge_reader_sweep(&f->reader, base + LATE);
+	while (f->reader.unsaid);
+	look(f);
+}
+
 static void observe_end(Fixture *f)
 {
-	look(f);
+	settle(f);
 	rs_trace_feed_finish(f->feed);
 	f->follower->ops->end(f->follower);
 	rs_trace_feed_free(f->feed);
@@ -154,7 +164,7 @@ static void move(Fixture *f, guint cpu, GByteArray *page)
 {
 	test_kernel_page(&f->kernel, cpu, page);
 	g_byte_array_unref(page);
-	bridge_reader_sweep(&f->reader);
+	bridge_reader_sweep(&f->reader, base);
 }
 
 /* ---- rules ---- */
@@ -222,28 +232,112 @@ static void test_full_pages_arrive_whole(Fixture *f, gconstpointer data)
 	g_assert_cmpint(f->lost, ==, 0);
 }
 
+/* The CPU's page begins at its first event. */
+static void put_two(Fixture *f, guint cpu, guint64 first, guint64 second)
+{
+	GByteArray *page = page_at(first);
+
+	test_page_hop(page, 0, 70001, "one", (gint32)first);
+	test_page_hop(page, (guint)(second - first), 70001, "two", (gint32)second);
+	test_kernel_page(&f->kernel, cpu, page);
+	g_byte_array_unref(page);
+}
+
+/* False: the test is skipped. */
+static gboolean has_two_cpus(Fixture *f)
+{
+	attach(f);
+	if (f->reader.cpu_count > 1)
+		return TRUE;
+	g_test_skip("one CPU");
+	return FALSE;
+}
+
+static void check_seen(Fixture *f, const char *wanted)
+{
+	g_autoptr(GRegex) regex =
+		g_regex_new("^(\\d+) .* (\\[\\d\\]).*\n", G_REGEX_MULTILINE, 0, NULL);
+	g_autofree char *seen = g_regex_replace(regex, f->seen->str, -1, 0, "\\1\\2 ", 0, NULL);
+
+	g_assert_cmpstr(seen, ==, wanted);
+}
+
 static void test_cpus_are_in_order(Fixture *f, gconstpointer data)
 {
-	GByteArray *late = page_at(2000), *early = page_at(1000);
-
-	if (f->reader.cpu_count < 2) {
-		g_test_skip("one CPU");
-		g_byte_array_unref(late);
-		g_byte_array_unref(early);
-		attach(f);
+	if (!has_two_cpus(f))
 		return;
-	}
+	observe(f, RS_TRACE_FROM_START);
+	put_two(f, 0, 2000, 2500);
+	put_two(f, 1, 1000, 1500);
+	bridge_reader_sweep(&f->reader, base + 3000);
+	settle(f);
+	check_seen(f, "1000[1] 1500[1] 2000[0] 2500[0] ");
+}
+
+/* Rings are read one after the other. An event of the first may be earlier than what is there. */
+static void test_an_event_waits_for_what_another_cpu_has_not_shown(Fixture *f, gconstpointer data)
+{
+	if (!has_two_cpus(f))
+		return;
+	observe(f, RS_TRACE_FROM_START);
+	put_two(f, 0, 1000, 3000);
+	bridge_reader_sweep(&f->reader, base + 2000);
+	look(f);
+	check_seen(f, "");
+	put_two(f, 1, 2500, 4000);
+	bridge_reader_sweep(&f->reader, base + 3500);
+	look(f);
+	/* All up to 2000 have come. */
+	check_seen(f, "1000[0] ");
+	g_assert_cmpint(f->events, ==, 1);
+	bridge_reader_sweep(&f->reader, base + 5000);
+	look(f);
+	check_seen(f, "1000[0] 2500[1] 3000[0] ");
+	bridge_reader_sweep(&f->reader, base + 6000);
+	look(f);
+	check_seen(f, "1000[0] 2500[1] 3000[0] 4000[1] ");
+	g_assert_cmpint(f->reader.unsaid, ==, 0);
+	g_assert_cmpint(f->lost, ==, 0);
+}
+
+/* What is in a page that is handed out by parts is lost once, and shown once. */
+static void test_parts_of_a_page_count_once(Fixture *f, gconstpointer data)
+{
+	GByteArray *page = page_at(1000);
+
 	attach(f);
 	observe(f, RS_TRACE_FROM_START);
-	test_page_hop(late, 0, 70001, "late", 1);
-	test_page_hop(early, 0, 70001, "early", 1);
-	test_kernel_page(&f->kernel, 0, late);
-	g_byte_array_unref(late);
-	move(f, 1, early);
-	observe_end(f);
-	g_assert_cmpstr(f->seen->str, ==,
-			"1000 ended-70001 [1] hop: comm=early to=1 near\n"
-			"2000 ended-70001 [0] hop: comm=late to=1 near\n");
+	for (guint i = 0; i < 10; i++)
+		test_page_hop(page, 100, 70001 + i % 2, "ten", (gint32)i);
+	test_page_missed(page, TRUE, 5);
+	test_kernel_lost(&f->kernel, 0, 5);
+	test_kernel_page(&f->kernel, 0, page);
+	g_byte_array_unref(page);
+	for (guint i = 0; i < 10; i++) {
+		bridge_reader_sweep(&f->reader, base + 1250 + 200 * i);
+		f->reader.unsaid = 1;
+		look(f);
+		g_assert_cmpint(f->events, ==, MIN(2 * i, 10));
+	}
+	g_assert_cmpint(f->lost, ==, 5);
+	g_assert_nonnull(strstr(f->seen->str, "2000 gone too-70002 [0] hop: comm=ten to=9"));
+}
+
+/* The observer goes before the sweep that says that all has come. */
+static void test_what_waits_is_shown_at_the_end(Fixture *f, gconstpointer data)
+{
+	attach(f);
+	observe(f, RS_TRACE_FROM_START);
+	put_two(f, 0, 1000, 3000);
+	bridge_reader_sweep(&f->reader, base + 2000);
+	bridge_reader_sweep(&f->reader, base + 2100);
+	look(f);
+	g_assert_cmpint(f->events, ==, 1);
+	f->reader.unsaid = 0;
+	rs_trace_feed_finish(f->feed);
+	f->follower->ops->end(f->follower);
+	g_assert_cmpint(f->events, ==, 2);
+	g_assert_cmpint(f->lost, ==, 0);
 }
 
 /* hop: to == 12 */
@@ -411,6 +505,9 @@ int main(int argc, char **argv)
 	add("/bridge/text", test_events_arrive_with_their_text);
 	add("/bridge/full-pages", test_full_pages_arrive_whole);
 	add("/bridge/order", test_cpus_are_in_order);
+	add("/bridge/order-of-parts", test_an_event_waits_for_what_another_cpu_has_not_shown);
+	add("/bridge/parts", test_parts_of_a_page_count_once);
+	add("/bridge/parts-at-end", test_what_waits_is_shown_at_the_end);
 	add("/bridge/filter", test_a_filter_takes_records_out);
 	add("/bridge/lost-by-ftrace", test_what_ftrace_lost_is_counted);
 	add("/bridge/not-twice", test_nothing_is_counted_twice);
