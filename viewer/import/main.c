@@ -7,41 +7,33 @@
  * rs-trace-bridged.h of viewer/observe starts that.
  *
  * libtracecmd and libtraceevent trust what they read, print, and may crash. So this process gives
- * away what it does not need: memory, files, time to live without its parent. Nothing that they
- * print gets out.
+ * away what it does not need (rs-trace-rights.h), and nothing that they print gets out.
  */
 #include "rs-trace-dat-import.h"
 #include "rs-trace-expand.h"
+#include "rs-trace-rights.h"
 
 #include <fcntl.h>
 #include <gio/gunixoutputstream.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define MEMORY_MAX ((rlim_t)2 << 30)
-
-static void limit(int what, rlim_t most)
+/* For whoever wonders: G_MESSAGES_DEBUG=all. It is no error, as not every machine can do it. */
+static void note(int err, const char *what)
 {
-	const struct rlimit to = {.rlim_cur = most, .rlim_max = most};
-
-	setrlimit(what, &to);
+	if (g_getenv("G_MESSAGES_DEBUG"))
+		dprintf(err, "ringside-import: %s\n", what);
 }
 
-static void give_away(void)
+static void give_away(int err, gboolean pages)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	limit(RLIMIT_CORE, 0);
-	/* Not maps of the file, which may be as large as it is. A sanitizer needs any amount. */
-	if (!RS_SANITIZED)
-		limit(RLIMIT_DATA, MEMORY_MAX);
-	limit(RLIMIT_FSIZE, 0);
 	/* Plugins of libtraceevent are those of the system, as far as it has any. */
 	unsetenv("HOME");
 	unsetenv("TRACEEVENT_PLUGIN_DIR");
+	if (!rs_trace_rights_reduce())
+		note(err, "there is no user nobody, so it stays root");
+	if (pages && !rs_trace_rights_confine())
+		note(err, "system calls are not filtered here");
 }
 
 /* Standard output and error for us, and nothing for libraries that print. */
@@ -58,13 +50,14 @@ static int keep(int fd)
 
 int main(int argc, char **argv)
 {
+	const gboolean pages = argc > 1 && g_str_equal(argv[1], "--pages");
 	int out = keep(STDOUT_FILENO), err = keep(STDERR_FILENO);
 	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	g_autoptr(GOutputStream) stream = g_unix_output_stream_new(out, TRUE);
 	g_autoptr(GError) error = NULL;
 
-	give_away();
-	if (argc > 1 && g_str_equal(argv[1], "--pages"))
+	give_away(err, pages);
+	if (pages)
 		return !rs_trace_expand_serve(in, out);
 	if (in < 0 || !rs_trace_dat_import(in, stream, &error)) {
 		dprintf(err, "%s\n", error ? error->message : "there is no file");

@@ -82,8 +82,11 @@ static GSubprocess *spawn(int *fd)
 	const char *folder = g_getenv("RINGSIDE_LIBEXEC");
 	g_autofree char *program =
 		g_build_filename(folder ? folder : RS_LIBEXEC_DIR, PROGRAM, NULL);
-	g_autoptr(GSubprocessLauncher) launcher =
-		g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDERR_SILENCE);
+	/* What it could not give away, it says to whoever debugs it. */
+	const GSubprocessFlags flags = g_getenv("G_MESSAGES_DEBUG")
+					       ? G_SUBPROCESS_FLAGS_NONE
+					       : G_SUBPROCESS_FLAGS_STDERR_SILENCE;
+	g_autoptr(GSubprocessLauncher) launcher = g_subprocess_launcher_new(flags);
 	int ends[2], other;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
