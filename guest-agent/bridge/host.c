@@ -5,13 +5,9 @@
 #include "reader.h"
 
 #include <core/core.h>
-#include <fcntl.h>
-#include <glob.h>
 #include <linux/futex.h>
 #include <ringside/atomic.h>
 #include <ringside/hypercall.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,83 +17,6 @@
 #define ASK_TICKS 100u      /* between two questions whether the host is there */
 #define PATIENCE_TICKS 500u /* without an answer: it is not */
 #define LATE_LOOK_NS 10000000
-
-/* ---- the device ---- */
-
-static bool file_holds(const char *folder, const char *name, const char *wanted)
-{
-	char path[512], text[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = 0;
-	fclose(file);
-	return !strncmp(text, wanted, strlen(wanted));
-}
-
-static void switch_on(const char *folder)
-{
-	char path[512];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/enable", folder);
-	if (file_holds(folder, "enable", "1"))
-		return;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (write(fd, "1", 1) < 0)
-		perror("ringside-guest: the ivshmem device cannot be switched on");
-	close(fd);
-}
-
-static bool is_named(void)
-{
-	const char *path = getenv("RINGSIDE_REGION");
-
-	return rs_hosted_number("RINGSIDE_REGION_FD") >= 0 || (path && *path);
-}
-
-/* Names the BAR of an ivshmem-plain device as the memory, for place.c. */
-static bool find_device(void)
-{
-	char path[512];
-	bool found = false;
-	glob_t all;
-
-	if (glob("/sys/bus/pci/devices/*", 0, NULL, &all))
-		return false;
-	for (size_t i = 0; i < all.gl_pathc && !found; i++) {
-		const char *folder = all.gl_pathv[i];
-
-		if (!file_holds(folder, "vendor", "0x1af4") ||
-		    !file_holds(folder, "device", "0x1110"))
-			continue;
-		switch_on(folder);
-		snprintf(path, sizeof(path), "%s/resource2", folder);
-		found = !setenv("RINGSIDE_REGION", path, 1);
-	}
-	globfree(&all);
-	return found;
-}
-
-static int find_place(struct rs_hosted_place *place)
-{
-	bool named = is_named();
-	int err;
-
-	if (!named && !find_device())
-		return -RS_ENODEV;
-	err = rs_hosted_find_kernel_place(place);
-	/* The device may be another one next time. */
-	if (!named)
-		unsetenv("RINGSIDE_REGION");
-	return err == 1 ? -RS_ENODEV : err;
-}
 
 /* ---- the agent ---- */
 
@@ -128,9 +47,9 @@ int bridge_host_attach(struct bridge_host *host)
 	int err;
 
 	*host = (struct bridge_host){.place.fd = -1};
-	err = find_place(&host->place);
+	err = rs_hosted_find_kernel_place(&host->place);
 	if (err)
-		return err;
+		return err == 1 ? -RS_ENODEV : err;
 	config.region = host->place.region;
 	config.region_size = host->place.region_size;
 	config.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);

@@ -20,7 +20,7 @@ import ftrace
 from ftrace_compare import Comparison, ours
 from harness import Background, Ringside, check, skip, wait_for
 from libvirt_bed import Bed
-from linux_guest import LINUX, Guest
+from linux_guest import LINUX, SHMEM, Guest
 
 SYSTEMS = 'sched', 'raw_syscalls', 'irq', 'signal', 'workqueue', 'timer'
 # Without them, there was no work.
@@ -106,6 +106,12 @@ def test_it_is_listed(rs, guest):
     check('sched' in providers, 'systems are providers')
 
 
+def test_a_device_of_others_is_left_alone(guest):
+    """It comes before ours. It is not taken, and as it was."""
+    on = guest.sh('cd /sys/bus/pci/devices; for d in *; do grep -q 0x1110 $d/device && cat $d/enable; done; true').split()
+    check(on == ['0', '1'], f'of two ivshmem devices only ours is enabled: {on}')
+
+
 def work(rs, guest):
     """Traces the guest at work in both ways. Returns ftrace's files by name."""
     events = [name.replace(':', '/') for name in rs('list', '-q').out.split() if name.partition(':')[0] in SYSTEMS]
@@ -156,10 +162,12 @@ def main(series, machine, ringside, bridge):
         trace = os.path.join(d, 'trace')
         os.environ['RINGSIDE_GUEST'] = os.path.realpath(bridge)
         files = {'/bin/ringside-guest': bridge, '/work.sh': f'{LINUX}/bed-work.sh', '/ftrace.sh': f'{LINUX}/ftrace.sh'}
-        guest = Guest(bed, series, machine=machine, files={**files, **agent_files()}, shmem=MIB, agent=True)
+        guest = Guest(bed, series, machine=machine, files={**files, **agent_files()}, shmem=MIB, agent=True,
+                      devices=SHMEM.format(name=f'other-{bed.token}', size=1, address=''))
         test_what_it_needs(rs, guest)
         session = attach(rs, guest, '-q', '-o', trace)
         test_it_is_listed(rs, guest)
+        test_a_device_of_others_is_left_alone(guest)
         files = work(rs, guest)
         check('slower than the module' in rs('stat').out and rs.json('stat')['bridge'], 'stat says that it is slow')
         code, _, err = session.end(signal.SIGINT)

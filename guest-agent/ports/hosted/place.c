@@ -310,6 +310,8 @@ int rs_hosted_find_kernel_place(struct rs_hosted_place *place)
 {
 	int fd = open_memory();
 
+	if (fd == -1)
+		fd = search_memory(&place->why);
 	if (fd < 0)
 		return fd == -1 ? 1 : -RS_ENODEV;
 	return take_in(fd, place, true);

@@ -41,8 +41,8 @@ struct rs_hosted_place {
  */
 int rs_hosted_find_place(struct rs_hosted_place *place);
 /*
- * Where the environment says, for a process that stands for the kernel: it takes the kernel's
- * region if there is one. A kernel takes it away at any time.
+ * For a process that stands for the kernel: where the environment says, else at PCI. It takes the
+ * kernel's region if there is one. A kernel takes it away at any time. Returns as above.
  */
 int rs_hosted_find_kernel_place(struct rs_hosted_place *place);
 /* Whether the region is still ours: no kernel has taken it. */
