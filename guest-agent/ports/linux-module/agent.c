@@ -26,7 +26,7 @@
 #define BUSY_US 1000    /* between two looks for a while after a change … */
 #define IDLE_US 5000    /* … and else */
 #define BUSY_LOOKS 1000u
-#define AWAY_US 50000 /* between two looks for a region */
+#define AWAY_US 50000 /* between two looks for a region, or for a session */
 #define LEAVE_MS 7000 /* for the requests of an orderly end; then the host counts as gone */
 
 static bool self_patch;
@@ -267,9 +267,15 @@ static void follow_host(void)
 	rs_kernel_events_follow();
 }
 
+/* The region is kept for the next session. */
+static bool is_alone(void)
+{
+	return !agent.attached || rs_load(&rs_agent_control()->flags) & RS_CONTROL_STOP;
+}
+
 static void rest(void)
 {
-	unsigned int us = !agent.attached ? AWAY_US : agent.quiet < BUSY_LOOKS ? BUSY_US : IDLE_US;
+	unsigned int us = is_alone() ? AWAY_US : agent.quiet < BUSY_LOOKS ? BUSY_US : IDLE_US;
 
 	usleep_range_state(us, us + us / 4, TASK_IDLE);
 }

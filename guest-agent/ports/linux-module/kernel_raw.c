@@ -38,10 +38,14 @@ static const char *const arg_names[RS_BTF_ARGS] = {
 
 static __always_inline void emit(struct raw *raw, const u64 *args)
 {
-	u32 control = rs_event_control(&raw->event);
+	u32 control;
 
+	/* Newer kernels call probes of system calls with preemption enabled. */
+	preempt_disable_notrace();
+	control = rs_event_control(&raw->event);
 	if (control & RS_EVENT_ENABLED)
 		rs_kernel_emit_any(&raw->event, control, args, raw->count * 8, NULL, 0);
+	preempt_enable_notrace();
 }
 
 /* The arguments come in registers, whatever their number is: what is beyond is not recorded. */
