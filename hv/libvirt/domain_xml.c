@@ -25,6 +25,7 @@ static void free_shmem(void *data)
 
 	g_free(shmem->name);
 	g_free(shmem->model);
+	g_free(shmem->role);
 	g_free(shmem->alias);
 	g_free(shmem);
 }
@@ -164,6 +165,7 @@ static bool begin_shmem(struct parse *parse, const char **names, const char **va
 		return refuse(error, "a shmem device has no valid name");
 	parse->shmem = g_new0(struct rs_xml_shmem, 1);
 	parse->shmem->name = g_strdup(name);
+	parse->shmem->role = g_strdup(attribute(names, values, "role"));
 	g_ptr_array_add(parse->xml->shmems, parse->shmem);
 	return true;
 }

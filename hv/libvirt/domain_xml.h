@@ -14,6 +14,9 @@
 /* The names of the devices that are ours begin so. */
 #define RS_SHMEM_PREFIX "ringside-"
 
+/* The role of a device whose memory goes along when its domain is saved or migrated. */
+#define RS_XML_MASTER "master"
+
 #define RS_XML_CPUS_MAX 65536u
 #define RS_XML_DEVICES_MAX 4096u /* of each kind */
 
@@ -26,6 +29,7 @@ struct rs_pci_address {
 struct rs_xml_shmem {
 	char *name;    /* of the memory: /dev/shm/NAME */
 	char *model;   /* "ivshmem-plain" …; NULL: none */
+	char *role;    /* NULL: none */
 	char *alias;   /* of the device in QEMU; NULL: unknown */
 	uint64_t size; /* bytes; 0: not given */
 	struct rs_pci_address address;

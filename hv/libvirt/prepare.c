@@ -87,20 +87,23 @@ guint64 rs_prepare_default_mib(guint cpus)
 	return mib;
 }
 
-static char *element_of(const char *name, guint64 mib, const struct rs_pci_address *at)
+/* `role`: may be NULL. libvirt finds a device to take away only if it is the same. */
+static char *element_of(const char *name, const char *role, guint64 mib,
+			const struct rs_pci_address *at)
 {
+	g_autofree char *plays = role ? g_markup_printf_escaped(" role='%s'", role) : g_strdup("");
 	g_autofree char *place =
 		at->known ? g_strdup_printf("  <address type='pci' domain='0x%04x' bus='0x%02x' "
 					    "slot='0x%02x' function='0x%x'/>\n",
 					    at->domain, at->bus, at->slot, at->function)
 			  : g_strdup("");
-	g_autofree char *device =
-		g_markup_printf_escaped("<shmem name='%s'>\n"
-					"  <model type='ivshmem-plain'/>\n"
-					"  <size unit='M'>%" G_GUINT64_FORMAT "</size>\n",
-					name, mib);
+	g_autofree char *device = g_markup_printf_escaped("<shmem name='%s'", name);
+	g_autofree char *body = g_strdup_printf(">\n"
+						"  <model type='ivshmem-plain'/>\n"
+						"  <size unit='M'>%" G_GUINT64_FORMAT "</size>\n",
+						mib);
 
-	return g_strconcat(device, place, "</shmem>\n", NULL);
+	return g_strconcat(device, plays, body, place, "</shmem>\n", NULL);
 }
 
 /* How much can be plugged into a port of the run, in MiB: a power of two, or 0. */
@@ -280,6 +283,9 @@ static int check_present(struct work *work, const struct rs_xml_shmem *ours,
 				    " MiB, to which the guest has given no place in its memory: "
 				    "shut the domain down and start it again",
 				    change->mib);
+	if (g_strcmp0(ours->role, RS_XML_MASTER))
+		change->note = g_strdup("with this device the domain cannot be saved or migrated: "
+					"one that is removed and prepared anew can");
 	return 0;
 }
 
@@ -303,7 +309,7 @@ static int add(struct work *work, const struct rs_domain_xml *xml, struct rs_pre
 	change->action = RS_PREPARE_ADDED;
 	change->name = rs_host_shmem_name(rs_domain_name(work->domain),
 					  rs_domain_uuid(work->domain), change->mib);
-	change->element = element_of(change->name, change->mib, &at);
+	change->element = element_of(change->name, RS_XML_MASTER, change->mib, &at);
 	if (work->wish->dry_run)
 		return 0;
 	ret = rs_domain_attach_device(work->domain, change->element, change->inactive,
@@ -326,7 +332,7 @@ static int take_away(struct work *work, const struct rs_domain_xml *xml, struct 
 	change->action = RS_PREPARE_REMOVED;
 	change->name = g_strdup(ours->name);
 	change->mib = ours->size / MIB;
-	change->element = element_of(ours->name, change->mib, &ours->address);
+	change->element = element_of(ours->name, ours->role, change->mib, &ours->address);
 	if (work->wish->dry_run)
 		return 0;
 	ret = rs_domain_detach_device(work->domain, change->element, change->inactive,

@@ -99,6 +99,19 @@ def test_a_copy_of_a_domain_gets_memory_of_its_own(domain):
 
 
 def test_each_session_lets_the_guest_go_on(domain):
+def test_a_domain_is_saved_and_restored(domain):
+    running = domain.session()
+    state = domain.bed.path('shared', 'state')
+    domain.bed.virsh('save', domain.name, state)
+    code, _, said = running.end()
+    check(code == 4 and 'it was saved' in said, f'the session ends, and says why: {said}')
+    domain.bed.virsh('restore', state)
+    running = domain.attach('-e', 'sched:*', '-q', '--new')
+    domain.more_events()
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0 and domain.state() == 'running' and not domain.stub(), f'the next one goes on and detaches: {said}')
+
+
     """libvirt tells that the guest stands still, and answers questions, in any order."""
     domain.session().end(signal.SIGINT)
     for _ in range(SESSIONS):

@@ -51,10 +51,19 @@ static void test_our_device_is_told_by_its_name(void)
 	g_assert_nonnull(ours);
 	g_assert_cmpstr(ours->name, ==, "ringside-web-1-16M");
 	g_assert_cmpstr(ours->model, ==, "ivshmem-plain");
+	g_assert_null(ours->role);
 	g_assert_cmpstr(ours->alias, ==, "shmem1");
 	g_assert_cmpuint(ours->size, ==, 16u << 20);
 	g_assert_true(ours->address.known);
 	g_assert_cmpuint(ours->address.bus, ==, 5);
+	rs_domain_xml_free(xml);
+}
+
+static void test_a_device_has_a_role(void)
+{
+	struct rs_domain_xml *xml = parse(DOMAIN("<shmem name='ringside-a' role='master'/>"));
+
+	g_assert_cmpstr(rs_domain_xml_ours(xml)->role, ==, RS_XML_MASTER);
 	rs_domain_xml_free(xml);
 }
 
@@ -168,6 +177,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/domain-xml/machine", test_what_the_machine_is);
 	g_test_add_func("/domain-xml/ours", test_our_device_is_told_by_its_name);
+	g_test_add_func("/domain-xml/role", test_a_device_has_a_role);
 	g_test_add_func("/domain-xml/port", test_an_empty_port_has_no_device_behind_it);
 	g_test_add_func("/domain-xml/slot", test_a_free_slot_of_bus_0);
 	g_test_add_func("/domain-xml/sizes", test_sizes_have_units);
