@@ -439,17 +439,21 @@ int rs_core_register(struct rs_agent_provider *provider)
 	return come(provider, false);
 }
 
-/* The host may lay a region out anew while we have it. Nothing of ours stands there then. */
-static bool laid_out_anew(void)
+/*
+ * The host may lay a region out anew while we have it, and another agent may take it. What stands
+ * there is not ours then.
+ */
+static bool is_anothers(void)
 {
 	const struct rs_region_header *now = (const void *)rs_core.region;
 
-	return rs_load(&now->session_id) != rs_core.header.session_id;
+	return rs_load(&now->session_id) != rs_core.header.session_id ||
+	       rs_load(&rs_core.info->boot) != rs_core.rings.boot;
 }
 
 static void mark_dead(struct rs_provider *entry)
 {
-	if (laid_out_anew())
+	if (is_anothers())
 		return;
 	begin_write(entry);
 	entry->state = RS_PROVIDER_DEAD;

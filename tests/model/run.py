@@ -90,6 +90,9 @@ MODELS = {
         {"two takers": RACE, "two takers, one may be killed": RACE + ["KILLS=1"],
          "three takers": ["TAKERS=3", "TAKES=1", "KILLS=1"]},
         {name: RACE for name in ("NO_CAS", "GENERATION_FIRST", "LEAVE_EARLY", "RENEW_ALWAYS", "RAISE_FIRST")}),
+    "kernels": (
+        {"two guests": [], "two guests that boot often": ["BOOTS=4"]},
+        {name: [] for name in ("SAME_NUMBER", "TAKE_AGAIN", "LEAVE_BLINDLY")}),
 }
 
 

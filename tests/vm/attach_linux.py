@@ -5,7 +5,9 @@
     attach_linux.py 6.1|6.12 pc|q35 RINGSIDE RINGSIDE_KO
 """
 import os
+import re
 import signal
+import struct
 import sys
 import tempfile
 import time
@@ -57,6 +59,32 @@ def test_a_reboot_goes_on(domain):
     check('waiting' in str(rs.sessions()), 'it waits for the next boot')
     wait_boot(domain)
     return running
+
+
+def owner_of(memory, new=None):
+    """Who has the first region, the kernel's, as its claim says. `new` is written there then."""
+    with open(memory, 'r+b', buffering=0) as file:
+        entries, claims = struct.unpack_from('<QQ', os.pread(file.fileno(), 64, 0), 32)
+        generation = os.pread(file.fileno(), 4, entries + 20)
+        owner, = struct.unpack('<I', os.pread(file.fileno(), 4, claims))
+        if new is not None:
+            os.pwrite(file.fileno(), struct.pack('<I', new) + generation, claims)
+        return owner
+
+
+def test_another_guest_on_the_memory_is_noticed(domain):
+    """As the guest of a copy of the domain would take the region."""
+    xml = domain.bed.virsh('dumpxml', domain.name).stdout
+    memory = '/dev/shm/' + re.search("<shmem name='(.*?)'", xml)[1]
+    other, left = 0x80000000, 0
+    owner = owner_of(memory, other)
+    check(owner > other, f'a kernel has a number of its own: {owner:#x}')
+    wait_for('word of it', lambda: 'another guest has taken' in domain.guest.sh('dmesg'))
+    time.sleep(0.3)
+    check(owner_of(memory, left) == other, 'the module keeps out')
+    wait_for('the module', lambda: owner_of(memory) == owner)
+    domain.more_events()
+    check(domain.guest.sh('dmesg').count('another guest has taken') == 1, 'it is back, and said so once')
 
 
 def test_a_panic_triggers_a_snapshot(domain, running, directory):
@@ -119,6 +147,7 @@ def main():
         test_a_panic_triggers_a_snapshot(domain, running, directory)
         test_a_killed_qemu_triggers_a_snapshot(domain, running, directory)
         test_a_crashed_guest_can_be_attached(domain)
+        test_another_guest_on_the_memory_is_noticed(domain)
         test_an_end_by_panic(domain)
 
 

@@ -327,10 +327,10 @@ struct rs_place {
 
 /*
  * Take a region of a piece of memory with a directory: see ringside/directory.h. `owner`: the
- * process id, or 1 for a kernel. `size`: bytes that are mapped. All need the directory. Take also
- * needs the regions up to the one that it takes; who maps less than these looks and claims, and
- * checks whether the region of a place lies in the memory. Any context, any number of callers. Each
- * returns 0, the first three errors of rs_agent_init(), or -RS_EADDRINUSE:
+ * process id, or a kernel's random number. `size`: bytes that are mapped. All need the directory.
+ * Take also needs the regions up to the one that it takes; who maps less than these looks and
+ * claims, and checks whether the region of a place lies in the memory. Any context, any number of
+ * callers. Each returns 0, the first three errors of rs_agent_init(), or -RS_EADDRINUSE:
  *     take   no entry of this kind (RS_SOURCE_*) is free
  *     look   there is no entry with this number; numbers begin at 0
  *     claim  another owner has the region, or it cannot be taken now

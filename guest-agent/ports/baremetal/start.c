@@ -129,7 +129,9 @@ static bool region_from_cmdline(uint64_t *address, uint64_t *size)
 static void take_region(void *memory, uint64_t size)
 {
 	struct rs_place place;
-	int error = rs_directory_take(memory, size, RS_SOURCE_KERNEL, 1, &place);
+	/* No boot begins at the same moment as another. */
+	uint32_t owner = (uint32_t)rs_tsc() | RS_CLAIM_KERNEL;
+	int error = rs_directory_take(memory, size, RS_SOURCE_KERNEL, owner, &place);
 
 	if (error) {
 		rs_printf("ringside: %s\n", rs_agent_strerror(error));

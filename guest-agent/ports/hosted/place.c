@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,6 +145,19 @@ static bool lock(int fd, const struct rs_place *at, bool on)
 	return !fcntl(fd, F_OFD_SETLK, &range);
 }
 
+/* A kernel's region is taken whatever its claim is: the one who had it has to see that. */
+static uint32_t owner_of(const struct rs_hosted_place *place, const struct rs_place *at)
+{
+	uint32_t number = 0;
+
+	if (at->kind != RS_SOURCE_KERNEL)
+		return place->owner;
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+		number = (uint32_t)getpid();
+	number &= ~RS_CLAIM_KERNEL;
+	return number ? number : 1;
+}
+
 /*
  * Takes entry `at` if this process may have it. Then its region is locked. *hope: the region was
  * left, by an owner that said so or that is dead, so the host will lay it out anew. That owner may
@@ -153,6 +167,7 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 {
 	void *memory = place->memory;
 	uint64_t size = place->directory_size;
+	uint32_t owner = owner_of(place, at);
 
 	if (!at->free && at->owner == RS_CLAIM_LEFT && at->kind != RS_SOURCE_KERNEL) {
 		*hope = true;
@@ -161,8 +176,10 @@ static bool take(int fd, struct rs_hosted_place *place, const struct rs_place *a
 	if (!lock(fd, at, true))
 		return false;
 	if ((at->free || at->kind == RS_SOURCE_GIVEN || at->kind == RS_SOURCE_KERNEL) &&
-	    !rs_directory_claim(memory, size, at->index, place->owner))
+	    !rs_directory_claim(memory, size, at->index, owner)) {
+		place->owner = owner;
 		return true;
+	}
 	if (!at->free && !rs_directory_leave(memory, size, at->index, at->owner))
 		*hope = true;
 	lock(fd, at, false);

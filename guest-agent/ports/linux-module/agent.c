@@ -15,6 +15,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/utsname.h>
 #include <asm/tsc.h>
@@ -22,9 +23,8 @@
 #include <ringside/directory.h>
 #include <ringside/region.h>
 
-#define KERNEL_OWNER 1u /* in a claim */
-#define BUSY_US 1000    /* between two looks for a while after a change … */
-#define IDLE_US 5000    /* … and else */
+#define BUSY_US 1000 /* between two looks for a while after a change … */
+#define IDLE_US 5000 /* … and else */
 #define BUSY_LOOKS 1000u
 #define AWAY_US 50000 /* between two looks for a region, or for a session */
 #define LEAVE_MS 7000 /* for the requests of an orderly end; then the host counts as gone */
@@ -46,6 +46,8 @@ static struct {
 	bool self;    /* we patch our text */
 	bool greeted; /* a host has been told of us, or nobody answered */
 	struct rs_place place;
+	u32 owner; /* in our claim of the region */
+	bool lost; /* another kernel has taken the region */
 	u64 session;
 	u32 quiet; /* looks since the last change */
 	u32 generation, nudge;
@@ -140,16 +142,22 @@ static int init(void)
 	return 0;
 }
 
+/* Another guest has taken the region, whose device has the same memory by mistake. */
+static bool is_lost(const struct rs_place *now)
+{
+	return !now->free && now->owner != agent.owner && now->owner & RS_CLAIM_KERNEL;
+}
+
 /* The agent ends. The region stays ours. */
 static void end(void)
 {
 	const struct rs_region_header *header = region();
 
 	/*
-	 * Who has laid the region out anew knows nothing of us. A session that has ended has put
-	 * our text back. Neither is to be waited for.
+	 * Who has laid the region out anew knows nothing of us, nor does the host of another guest.
+	 * A session that has ended has put our text back. None of them is to be waited for.
 	 */
-	if (rs_load(&header->session_id) != agent.session ||
+	if (agent.lost || rs_load(&header->session_id) != agent.session ||
 	    rs_load(&rs_agent_control()->flags) & RS_CONTROL_STOP)
 		rs_agent_host_gone();
 	agent.attached = false;
@@ -163,7 +171,7 @@ static void end(void)
 static void leave(void)
 {
 	end();
-	rs_directory_leave(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
+	rs_directory_leave(agent.memory, agent.size, agent.place.index, agent.owner);
 }
 
 static bool is_self_patch_wanted(u32 control_flags)
@@ -193,21 +201,30 @@ static int find(void)
 	return flags & RS_CONTROL_LEAVE ? -RS_ENODEV : 0;
 }
 
+/* Else two guests would take the region from each other in turns. */
+static bool keeps_out(void)
+{
+	const struct rs_region_header *header = region();
+
+	agent.lost &= is_lost(&agent.place) && rs_load(&header->session_id) == agent.session;
+	return agent.lost;
+}
+
 static void take(void)
 {
 	const struct rs_region_header *header;
 	int err = find();
 
 	/* Nothing there (yet) is no error. */
-	if (err == -RS_ENODEV || tell(err))
+	if (err == -RS_ENODEV || tell(err) || keeps_out())
 		return;
 	header = region();
 	agent.session = rs_load(&header->session_id);
-	err = rs_directory_claim(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
+	err = rs_directory_claim(agent.memory, agent.size, agent.place.index, agent.owner);
 	if (tell(err))
 		return;
 	if (tell(init())) {
-		rs_directory_leave(agent.memory, agent.size, agent.place.index, KERNEL_OWNER);
+		rs_directory_leave(agent.memory, agent.size, agent.place.index, agent.owner);
 		return;
 	}
 	agent.attached = true;
@@ -236,8 +253,14 @@ static bool must_leave(void)
 	const struct rs_control *control = rs_agent_control();
 	struct rs_place now;
 
-	return rs_directory_look(agent.memory, agent.size, agent.place.index, &now) ||
-	       now.kind != RS_SOURCE_KERNEL || now.free || now.owner != KERNEL_OWNER ||
+	if (rs_directory_look(agent.memory, agent.size, agent.place.index, &now))
+		return true;
+	agent.lost = is_lost(&now);
+	if (agent.lost)
+		pr_err("%s: another guest has taken the trace region: its device has the same "
+		       "memory. This one keeps out of it. Give each its own\n",
+		       agent.device);
+	return now.kind != RS_SOURCE_KERNEL || now.free || now.owner != agent.owner ||
 	       now.offset != agent.place.offset || now.size != agent.place.size ||
 	       rs_load(&header->magic) != RS_REGION_MAGIC ||
 	       rs_load(&header->session_id) != agent.session ||
@@ -307,6 +330,8 @@ int rs_agent_set_memory(void *memory, u64 size, const char *device)
 	agent.size = size;
 	agent.told = 0;
 	agent.stop = false;
+	agent.lost = false;
+	agent.owner = get_random_u32() | RS_CLAIM_KERNEL;
 	strscpy(agent.device, device, sizeof(agent.device));
 	init_completion(&agent.ended);
 	agent.thread = kthread_run(live, NULL, "ringside");

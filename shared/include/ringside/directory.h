@@ -13,11 +13,17 @@
  * A region is free if the upper half of its claim word is not entry.generation. An agent takes the
  * region by a compare-and-swap of the claim word to
  *     entry.generation << 32 | owner
- * `owner` is the process id, or 1 for a kernel. A region of kind RS_SOURCE_GIVEN is never free. The
+ * `owner` is the process id. A region of kind RS_SOURCE_GIVEN is never free. The
  * host writes its claim for one process, and that process takes the region again after it has
  * executed another program. A process never takes any other region by a claim with its own id,
- * since an earlier process may have had that id. A kernel takes the entry of kind RS_SOURCE_KERNEL
- * whatever its claim word is, since that word may be its own claim of an earlier boot.
+ * since an earlier process may have had that id.
+ *
+ * A kernel takes the entry of kind RS_SOURCE_KERNEL whatever its claim word is, since that word may
+ * be its own claim of an earlier boot. So two guests whose devices have one memory by mistake take
+ * it from each other. For the first to notice, `owner` is a random number there, another one each
+ * time that an agent starts. RS_CLAIM_KERNEL is set in it, but not if a program takes the region
+ * for its kernel. An agent that finds another owner with RS_CLAIM_KERNEL leaves at once without a
+ * write, and takes the region again only when it is free, left or laid out anew.
  *
  * An owner that leaves replaces its id in the word by RS_CLAIM_LEFT. Anyone who finds that an owner
  * is gone may do the same. The host then lays the region out anew and raises the entry's
@@ -40,7 +46,8 @@
 #define RS_SOURCE_USER 2u   /* a process */
 #define RS_SOURCE_GIVEN 3u  /* the process whose id the host has written into the claim */
 
-#define RS_CLAIM_LEFT 0u /* in a claim word: the region waits to be laid out anew */
+#define RS_CLAIM_LEFT 0u /* owner in a claim word: the region waits to be laid out anew */
+#define RS_CLAIM_KERNEL 0x80000000u /* set in an owner: it is a kernel itself */
 
 struct rs_directory {   /* H */
 	uint64_t magic; /* RS_DIRECTORY_MAGIC, written last */

@@ -591,6 +591,23 @@ static void test_limits(void)
 	}
 }
 
+/* An agent that has lost its region to another one leaves without a write. */
+static void test_another_agent_has_the_region(void)
+{
+	struct made m;
+	uint32_t changes;
+
+	set_up(4 << 20);
+	make(&m, "mod", 7);
+	g_assert_cmpint(rs_agent_register(&m.provider), ==, 0);
+	changes = entry_of(0)->sequence;
+	info->boot++;
+	g_assert_cmpint(rs_agent_unregister(&m.provider), ==, 0);
+	g_assert_cmpuint(entry_of(0)->state, ==, RS_PROVIDER_LIVE);
+	g_assert_cmpuint(entry_of(0)->sequence, ==, changes);
+	tear_down();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -604,5 +621,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/lives/many-boots", test_many_boots);
 	g_test_add_func("/agent/lives/broken-table", test_broken_table);
 	g_test_add_func("/agent/lives/table-limits", test_limits);
+	g_test_add_func("/agent/lives/another", test_another_agent_has_the_region);
 	return g_test_run();
 }
