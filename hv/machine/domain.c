@@ -114,7 +114,8 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 
 /* ---- opening it ---- */
 
-static int find_device(struct rs_domain *domain, char **device, struct rs_error *err)
+static int find_device(struct rs_domain *domain, struct rs_machine_device *device,
+		       struct rs_error *err)
 {
 	g_autofree char *text = NULL;
 	struct rs_domain_xml *xml = NULL;
@@ -135,12 +136,15 @@ static int find_device(struct rs_domain *domain, char **device, struct rs_error 
 		ret = rs_host_check_shmem(ours->name, rs_domain_name(domain),
 					  rs_domain_uuid(domain), err);
 	if (!ret)
-		*device = g_strdup(ours->alias);
+		*device = (struct rs_machine_device){
+			.alias = g_strdup(ours->alias),
+			.memory = g_strconcat("/dev/shm/", ours->name, NULL),
+		};
 	rs_domain_xml_free(xml);
 	return ret;
 }
 
-static int check(struct rs_domain *domain, char **device, struct rs_error *err)
+static int check(struct rs_domain *domain, struct rs_machine_device *device, struct rs_error *err)
 {
 	struct rs_domain_status status;
 	int ret = rs_domain_look(domain, &status, err);
@@ -171,9 +175,10 @@ static int follow(struct rs_domain *domain, const char *device, struct rs_monito
 }
 
 int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_monitor **monitor,
-			   pid_t *pid, char **device, struct rs_error *err)
+			   pid_t *pid, struct rs_machine_device *device, struct rs_error *err)
 {
-	g_autofree char *uri = NULL, *uuid = NULL, *alias = NULL;
+	g_autofree char *uri = NULL, *uuid = NULL;
+	struct rs_machine_device found = {0};
 	struct rs_domain *domain = NULL;
 	const char *name;
 	int ret;
@@ -183,14 +188,16 @@ int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_mon
 	ret = rs_domain_open(uri, uuid, context, RS_DOMAIN_TIMEOUT_MS, &domain, err);
 	if (ret)
 		return ret;
-	ret = check(domain, &alias, err);
+	ret = check(domain, &found, err);
 	if (!ret)
-		ret = follow(domain, alias, monitor, err);
+		ret = follow(domain, found.alias, monitor, err);
 	if (ret) {
 		rs_domain_close(domain);
+		g_free(found.alias);
+		g_free(found.memory);
 		return ret;
 	}
 	*pid = rs_host_find_qemu(uuid);
-	*device = g_steal_pointer(&alias);
+	*device = found;
 	return 0;
 }

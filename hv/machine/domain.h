@@ -28,15 +28,21 @@ bool rs_machine_split_domain(const char *via, char **uri, char **uuid);
 /* The domain's name, to be freed. */
 char *rs_machine_domain_name(const char *via);
 
+/* A device for traces, as the domain's XML has it. Both are to be freed. */
+struct rs_machine_device {
+	char *alias;  /* its id in QEMU */
+	char *memory; /* the path of its memory */
+};
+
 /*
  * Connects to the monitor of the domain's QEMU. Closing it closes the connection to libvirt. *pid
- * is QEMU's as far as is known, or 0. *device, to be freed, is the id of the device that
- * `ringside prepare` has given it. Until the monitor is closed, standard error is told what happens
+ * is QEMU's as far as is known, or 0. *device is the one that `ringside prepare` has
+ * given it. Until the monitor is closed, standard error is told what happens
  * to the domain and to libvirt's daemon. Errors: -ENOTCONN the domain does not run; -ENODEV it
  * has no such device; -EEXIST its device has another domain's memory; -EINVAL `via` is invalid;
  * others as rs_domain_open().
  */
 int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_monitor **monitor,
-			   pid_t *pid, char **device, struct rs_error *err);
+			   pid_t *pid, struct rs_machine_device *device, struct rs_error *err);
 
 #endif

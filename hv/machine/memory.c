@@ -15,9 +15,11 @@
 #define LOOK_US 5000
 #define SETTLE_US 20000 /* an event that was under way when its agent left */
 
-int rs_machine_open_memory(const char *path, int *out, struct rs_error *err)
+int rs_machine_open_memory(const char *path, enum rs_machine_word word, int *out,
+			   struct rs_error *err)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int follow = word == RS_MACHINE_WORD_OURS ? 0 : O_NOFOLLOW;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow);
 	struct stat st;
 	int ret = 0;
 
@@ -25,6 +27,11 @@ int rs_machine_open_memory(const char *path, int *out, struct rs_error *err)
 		return rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		ret = rs_error_set(err, ENOTSUP, "%s is not a regular file", path);
+	else if (word == RS_MACHINE_WORD_GUEST && st.st_uid != geteuid())
+		ret = rs_error_set(err, EACCES,
+				   "%s is not your own file, and whether QEMU has it open is not "
+				   "known",
+				   path);
 	else if ((uint64_t)st.st_size < RS_FIT_MIN_BYTES)
 		ret = rs_error_set(err, ENOTSUP,
 				   "%s has %" PRIu64

@@ -26,6 +26,7 @@ struct rs_machine_memory_wish {
 	uint32_t ring_mode;  /* RS_MACHINE_MODE_DEFAULT: overwrite */
 	uint32_t users;      /* RS_FIT_USERS_DEFAULT: what fits */
 	bool anew;           /* lay it out anew in any case */
+	bool self_patch;     /* its agents patch themselves, also where a QEMU could do that */
 };
 
 /* Whatever is there, or what fits. */
@@ -34,11 +35,19 @@ struct rs_machine_memory_wish {
 		.ring_mode = RS_MACHINE_MODE_DEFAULT, .users = RS_FIT_USERS_DEFAULT                \
 	}
 
+/* Who says that the file is such a memory, and so how far that is believed. */
+enum rs_machine_word {
+	RS_MACHINE_WORD_OURS,   /* our user, or the system: any file */
+	RS_MACHINE_WORD_DAEMON, /* libvirt's daemon: its path is no link */
+	RS_MACHINE_WORD_GUEST, /* a QEMU, which its guest may have taken over: it is also our own */
+};
+
 /*
  * Opens a file that is to be such a memory. -ENOTSUP: it is no regular file, or its size cannot be
- * that of a memory. Others: as open().
+ * that of a memory; -ELOOP: it is a link; -EACCES: also if it is not our own. Others: as open().
  */
-int rs_machine_open_memory(const char *path, int *fd, struct rs_error *err);
+int rs_machine_open_memory(const char *path, enum rs_machine_word word, int *fd,
+			   struct rs_error *err);
 
 /*
  * Takes the regions in `fd` up, or lays them out. Takes `fd` over on success. `lines` (of char *)

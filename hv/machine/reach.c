@@ -40,7 +40,7 @@ static int reach_memory(const struct rs_machine_reach *wish, struct rs_machine *
 	int fd = -1, ret;
 
 	memory.path = wish->via + strlen(SHM);
-	ret = rs_machine_open_memory(memory.path, &fd, err);
+	ret = rs_machine_open_memory(memory.path, RS_MACHINE_WORD_OURS, &fd, err);
 	if (ret)
 		return ret;
 	ret = rs_machine_take_memory(fd, &memory, &machine.regions, &machine.region, lines, err);
@@ -57,13 +57,22 @@ static int reach_memory(const struct rs_machine_reach *wish, struct rs_machine *
 
 /* ---- a QEMU ---- */
 
+static enum rs_machine_word word_of(const struct rs_machine_reach *wish,
+				    const struct rs_qemu_adopted *found)
+{
+	if (found->is_open)
+		return RS_MACHINE_WORD_OURS;
+	return g_str_has_prefix(wish->via, RS_VIA_DOMAIN) ? RS_MACHINE_WORD_DAEMON
+							  : RS_MACHINE_WORD_GUEST;
+}
+
 /* After the target, whose errors leave all as it was. */
 static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu_adopted *found,
 		       struct rs_machine *machine, GPtrArray *lines, struct rs_error *err)
 {
 	struct rs_machine_memory_wish memory = wish->memory;
 	bool can_patch = false;
-	int fd = -1, ret = rs_machine_open_memory(found->region, &fd, err);
+	int fd = -1, ret = rs_machine_open_memory(found->region, word_of(wish, found), &fd, err);
 
 	if (ret)
 		return ret;
@@ -83,14 +92,16 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 }
 
 /* Takes the monitor over. */
-static int reach_qemu(struct rs_monitor *monitor, pid_t pid, const char *device,
+static int reach_qemu(struct rs_monitor *monitor, pid_t pid, const struct rs_machine_device *device,
 		      const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
 		      struct rs_error *err)
 {
 	const struct rs_qemu_adopt_config config = {
 		.monitor = monitor,
 		.pid = pid,
-		.device = device,
+		.device = device->alias,
+		.memory = device->memory,
+		.no_stub = wish->memory.self_patch,
 		.via = wish->via,
 		.run_dir = wish->run_dir,
 		.name = wish->name,
@@ -127,19 +138,24 @@ static int reach_qmp(const struct rs_machine_reach *wish, struct rs_machine *out
 				    path);
 	if (ret)
 		return ret;
-	return reach_qemu(monitor, rs_qmp_peer(monitor), NULL, wish, out, lines, err);
+	return reach_qemu(monitor, rs_qmp_peer(monitor), &(struct rs_machine_device){0}, wish, out,
+			  lines, err);
 }
 
 static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *out,
 			GPtrArray *lines, struct rs_error *err)
 {
 	g_autoptr(GMainContext) context = g_main_context_ref_thread_default();
-	g_autofree char *device = NULL;
+	struct rs_machine_device device = {0};
 	struct rs_monitor *monitor = NULL;
 	pid_t pid = 0;
 	int ret = rs_machine_open_domain(wish->via, context, &monitor, &pid, &device, err);
 
-	return ret ? ret : reach_qemu(monitor, pid, device, wish, out, lines, err);
+	if (!ret)
+		ret = reach_qemu(monitor, pid, &device, wish, out, lines, err);
+	g_free(device.alias);
+	g_free(device.memory);
+	return ret;
 }
 
 /* ---- any of them ---- */

@@ -7,7 +7,10 @@
 #include "target/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GROUP "qemu"
@@ -37,38 +40,95 @@ static bool runs_stub(pid_t pid)
 	return false;
 }
 
-/* The device's memory as QEMU has it open: another file may have taken its path. */
-static char *find_open_file(pid_t pid, const char *path)
+/* Whether QEMU may write through that descriptor. Who opens it by /proc could in any case. */
+static bool is_writable(pid_t pid, const char *number)
 {
-	g_autofree char *folder = g_strdup_printf("/proc/%d/fd", (int)pid);
+	g_autofree char *path = g_strdup_printf("/proc/%d/fdinfo/%s", (int)pid, number);
+	g_autofree char *text = NULL;
+	const char *flags;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return false;
+	flags = strstr(text, "flags:");
+	return flags && (g_ascii_strtoull(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) == O_RDWR;
+}
+
+/* Whether it belongs to the process's user. Root has all files. */
+static bool is_own(pid_t pid, const char *link)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/status", (int)pid);
+	g_autofree char *text = NULL;
+	const char *line;
+	unsigned int uid;
+	struct stat st;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return false;
+	line = strstr(text, "\nUid:");
+	return line && sscanf(line, "\nUid: %*u %u", &uid) == 1 &&
+	       (!uid || (!stat(link, &st) && st.st_uid == uid));
+}
+
+/* Whether that descriptor is one of the file at `path`, or that it had when it was opened. */
+static bool is_file(const char *link, const char *target, const char *path)
+{
 	g_autofree char *gone = g_strdup_printf("%s (deleted)", path);
+	struct stat one, other;
+
+	if (g_strcmp0(target, path) == 0 || g_strcmp0(target, gone) == 0)
+		return true;
+	/* The path may lead over links. */
+	return !stat(link, &one) && !stat(path, &other) && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
+/*
+ * The device's memory as QEMU has it open: another file may have taken its path. NULL: it has none.
+ * *known: what it has open can be seen.
+ */
+static char *find_open_file(pid_t pid, const char *path, bool *known)
+{
+	static const char own[] = "/proc/self/fd/"; /* a path that means a descriptor of QEMU's */
+	const char *number = g_str_has_prefix(path, own) ? path + strlen(own) : NULL;
+	g_autofree char *folder = g_strdup_printf("/proc/%d/fd", (int)pid);
 	GDir *dir = pid > 0 ? g_dir_open(folder, 0, NULL) : NULL;
 	char *found = NULL;
 	const char *name;
 
+	*known = false;
 	while (dir && !found && (name = g_dir_read_name(dir))) {
-		g_autofree char *file = g_build_filename(folder, name, NULL);
-		g_autofree char *target = g_file_read_link(file, NULL);
+		g_autofree char *link = g_build_filename(folder, name, NULL);
+		g_autofree char *target = g_file_read_link(link, NULL);
 
-		if (g_strcmp0(target, path) == 0 || g_strcmp0(target, gone) == 0)
-			found = g_steal_pointer(&file);
+		*known |= target != NULL;
+		if ((number ? strcmp(name, number) == 0 : is_file(link, target, path)) &&
+		    is_writable(pid, name) && is_own(pid, link))
+			found = g_steal_pointer(&link);
 	}
 	if (dir)
 		g_dir_close(dir);
 	return found;
 }
 
-static char *find_region(pid_t pid, const char *path)
+static int find_region(struct rs_qemu *qemu, const char *expected, struct rs_error *err)
 {
-	static const char own[] = "/proc/self/";
-	char *open = find_open_file(pid, path);
+	bool known;
 
-	if (open)
-		return open;
-	/* A path that means a descriptor of QEMU's. */
-	if (pid > 0 && g_str_has_prefix(path, own))
-		return g_strdup_printf("/proc/%d/%s", (int)pid, path + strlen(own));
-	return g_strdup(path);
+	if (expected && strcmp(qemu->file, expected))
+		return rs_error_set(err, ENOTSUP,
+				    "QEMU says that the device's memory is %s, and its owner %s",
+				    qemu->file, expected);
+	qemu->region_path = find_open_file(qemu->process.pid, qemu->file, &known);
+	qemu->region_open = qemu->region_path != NULL;
+	if (qemu->region_path)
+		return 0;
+	if (known && !expected)
+		return rs_error_set(err, ENOTSUP,
+				    "QEMU says that the device's memory is %s, and does not have "
+				    "a file of its own there open for writing",
+				    qemu->file);
+	qemu->region_path = g_strdup(qemu->file);
+	return 0;
 }
 
 /* ---- the file for a later session ---- */
@@ -133,7 +193,7 @@ static int take_stub(struct rs_qemu *qemu, GPtrArray *lines, struct rs_error *er
 	/* Whoever has the device's memory is the only session, so this one is of a dead one. */
 	if (rc == 0 && ours)
 		rc = rs_qemu_stub_off(qemu->monitor, err);
-	if (rc < 0)
+	if (rc < 0 || qemu->no_stub)
 		return rc;
 	if (other || (!ours && runs_stub(qemu->process.pid))) {
 		say(lines, "somebody else has QEMU's gdb stub: the guest is asked to patch itself");
@@ -184,10 +244,13 @@ static int adopt(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config
 		return rc;
 	qemu->target.pid = qemu->process.pid;
 	qemu->target.vcpus = facts->vcpus;
+	qemu->no_stub = config->no_stub;
 	qemu->machine = g_strdup(facts->name);
 	qemu->via = g_strdup(config->via);
 	qemu->file = g_strdup(facts->memory);
-	qemu->region_path = find_region(qemu->process.pid, facts->memory);
+	rc = find_region(qemu, config->memory, err);
+	if (rc < 0)
+		return rc;
 	qemu->monitor = config->monitor;
 	rs_monitor_set_process(qemu->monitor, qemu->process.pid);
 	qemu->guestmem = rs_guestmem_create(qemu->monitor, qemu->process.pid);
@@ -217,6 +280,7 @@ int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **
 		*found = (struct rs_qemu_adopted){
 			.name = qemu->machine,
 			.region = qemu->region_path,
+			.is_open = qemu->region_open,
 			.file = qemu->file,
 			.size = facts.size,
 		};

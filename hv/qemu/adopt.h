@@ -24,6 +24,8 @@ struct rs_qemu_adopt_config {
 	struct rs_monitor *monitor; /* connected; taken over on success, with its listener */
 	pid_t pid;          /* QEMU's, as far as the caller knows; 0: unknown. It is verified */
 	const char *device; /* id of the ivshmem device; NULL: the only one */
+	const char *memory; /* the path of its memory; NULL: what QEMU says */
+	bool no_stub;       /* its gdb stub is not used: the guest patches itself */
 	const char *via;    /* how a later session reaches it (machine/reach.h), for the file */
 	const char *run_dir, *name; /* of the source's files */
 	GMainContext *context;      /* NULL: the thread's default */
@@ -33,21 +35,25 @@ struct rs_qemu_adopt_config {
 struct rs_qemu_adopted {
 	const char *name;   /* the machine's; NULL: it has none */
 	const char *region; /* path by which the device's memory can be opened */
+	bool is_open;       /* … which leads to a descriptor of QEMU's, open for writing */
 	const char *file;   /* the path that QEMU was given, for messages */
 	uint64_t size;      /* of that memory, bytes */
 };
 
 /*
  * Finds out all that is to be known, and changes nothing yet. `lines` (of char *) gets what people
- * are to know. Errors: -ENODEV no such device; -ENOTSUP its
- * memory cannot be used; others as rs_monitor_call(), and those of the system.
+ * are to know. Whoever has taken QEMU over may name any file as the memory. So it has to be the one
+ * that the caller names, or one that the process has open for writing itself. Errors: -ENODEV no
+ * such device; -ENOTSUP its memory cannot be used; others as rs_monitor_call(), and those of the
+ * system.
  */
 int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **out,
 		  struct rs_qemu_adopted *found, GPtrArray *lines, struct rs_error *err);
 
 /*
  * To be called once, after the caller has made sure that no other session has the device's memory,
- * and before the target is used for more. Switches the stub on. *can_patch: it is ours, so text can
+ * and before the target is used for more. Switches the stub on, unless it was asked not to.
+ * *can_patch: it is ours, so text can
  * be written. What a session that died has left of its own is put right. Errors: as
  * rs_monitor_call(), and those of the system.
  */

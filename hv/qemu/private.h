@@ -43,12 +43,14 @@ struct rs_qemu {
 
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
-	char *file; /* of a device's memory, as QEMU calls it */
+	char *file;       /* of a device's memory, as QEMU calls it */
+	bool region_open; /* region_path leads to a descriptor of QEMU's */
 	uint64_t memory;
 	uint8_t *ram; /* file order; see ram_at() */
 
 	/* Of one that somebody else has started (adopt.c). */
 	bool borrowed;
+	bool no_stub;  /* it is to be left alone */
 	bool stub;     /* its gdb stub is on, and ours */
 	bool left;     /* files of a dead session are about it */
 	bool released; /* stop() was called */

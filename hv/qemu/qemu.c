@@ -442,8 +442,8 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 		return 0;
 	if (qemu->borrowed && !qemu->stub)
 		return rs_error_set(
-			err, EOPNOTSUPP,
-			"the guest cannot be paused: somebody else has QEMU's gdb stub");
+			err, EOPNOTSUPP, "the guest cannot be paused: %s QEMU's gdb stub",
+			qemu->no_stub ? "this session leaves alone" : "somebody else has");
 	rs_monitor_drain(qemu->monitor);
 	rc = rs_qemu_await(qemu, err);
 	if (rc < 0)

@@ -30,13 +30,13 @@ static void test_what_leads_nowhere_is_refused(void)
 {
 	struct rs_monitor *monitor = NULL;
 	struct rs_error err = {0};
-	char *device = NULL;
+	struct rs_machine_device device = {0};
 	pid_t pid;
 
 	g_assert_cmpint(rs_machine_open_domain("libvirt:x", NULL, &monitor, &pid, &device, &err),
 			==, -EINVAL);
 	g_assert_null(monitor);
-	g_assert_null(device);
+	g_assert_null(device.alias);
 }
 
 static void test_only_domains_of_qemu_are_found(void)
