@@ -27,7 +27,7 @@ struct options {
 	char *uri;
 	char *name, *ring_size, *mode;
 	int cpus, users;
-	gboolean new_layout, prepare, inject;
+	gboolean new_layout, self_patch, prepare, inject;
 };
 
 #define NOT_GIVEN (-1)
@@ -58,6 +58,7 @@ static int fill_memory(const struct options *o, struct rs_machine_memory_wish *m
 		       struct rs_error *err)
 {
 	memory->anew = o->new_layout;
+	memory->self_patch = o->self_patch;
 	if (o->cpus != NOT_GIVEN)
 		memory->cpus = (uint32_t)o->cpus;
 	if (o->users != NOT_GIVEN)
@@ -221,9 +222,10 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 	uint64_t bytes;
 
 	if (!is_other(o) && (o->name || o->ring_size || o->mode || o->cpus != NOT_GIVEN ||
-			     o->users != NOT_GIVEN || o->new_layout))
-		return rs_cli_usage(verb, "--name, --cpus, --regions, --ring-size, --mode and "
-					  "--new-layout are for --shm, --qmp, --pid and domains");
+			     o->users != NOT_GIVEN || o->new_layout || o->self_patch))
+		return rs_cli_usage(verb,
+				    "--name, --cpus, --regions, --ring-size, --mode, --new-layout "
+				    "and --self-patch are for --shm, --qmp, --pid and domains");
 	if (!o->domain.name && (o->uri || o->prepare))
 		return rs_cli_usage(verb, "--connect and --prepare are for a domain");
 	if (o->inject && names_itself(o))
@@ -309,6 +311,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "overwrite|drop"},
 		{"new-layout", 0, 0, G_OPTION_ARG_NONE, &o.new_layout,
 		 "Lay the memory out anew, whatever it holds", NULL},
+		{"self-patch", 0, 0, G_OPTION_ARG_NONE, &o.self_patch,
+		 "The guest patches its text itself: it is never paused for that", NULL},
 		{0}};
 	int code;
 

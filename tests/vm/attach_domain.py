@@ -60,6 +60,7 @@ def test_what_cannot_be_attached(domain):
             (['-c', 'qemu+ssh://elsewhere/system', 'x'], 1, 'on another host'),
             (['-c', domain.bed.uri], 2, 'for a domain'),
             ([], 2, 'which session or domain?'),
+            ([domain.name, '--self-patch', '--qmp', '/x'], 2, 'either a session'),
             (['--prepare', '--shm', '/x'], 2, 'for a domain')):
         done = rs('attach', *args)
         check(done.code == code and said in done.err, f'{args}: {done.code} {done.err}')
@@ -98,7 +99,6 @@ def test_a_copy_of_a_domain_gets_memory_of_its_own(domain):
     domain.bed.virsh('undefine', copy)
 
 
-def test_each_session_lets_the_guest_go_on(domain):
 def test_a_domain_is_saved_and_restored(domain):
     running = domain.session()
     state = domain.bed.path('shared', 'state')
@@ -112,6 +112,7 @@ def test_a_domain_is_saved_and_restored(domain):
     check(code == 0 and domain.state() == 'running' and not domain.stub(), f'the next one goes on and detaches: {said}')
 
 
+def test_each_session_lets_the_guest_go_on(domain):
     """libvirt tells that the guest stands still, and answers questions, in any order."""
     domain.session().end(signal.SIGINT)
     for _ in range(SESSIONS):

@@ -129,8 +129,11 @@ def test_a_crashed_guest_can_be_attached(domain):
 def test_an_end_by_panic(domain):
     domain.set_on_crash('destroy')
     domain.start()
-    running = domain.attach(*EVENTS)
+    running = domain.attach(*EVENTS, '--self-patch')
     domain.more_events()
+    check('by itself' in domain.stat(), f'the guest patches itself: {domain.stat()}')
+    chardevs = domain.bed.virsh('qemu-monitor-command', domain.name, '--hmp', 'info chardev').stdout
+    check('gdb' not in chardevs, f"QEMU's gdb stub is off: {chardevs}")
     panic(domain)
     code, out, said = running.end()
     check(code == 4 and 'panicked' in said, f'the session says why it ends: {said}')
@@ -144,10 +147,10 @@ def main():
         domain = LinuxDomain(rs, bed, SERIES, MACHINE, MODULE)
         domain.start()
         running = test_a_reboot_goes_on(domain)
+        test_another_guest_on_the_memory_is_noticed(domain)
         test_a_panic_triggers_a_snapshot(domain, running, directory)
         test_a_killed_qemu_triggers_a_snapshot(domain, running, directory)
         test_a_crashed_guest_can_be_attached(domain)
-        test_another_guest_on_the_memory_is_noticed(domain)
         test_an_end_by_panic(domain)
 
 
