@@ -284,12 +284,11 @@ static void inner_lost(RsTraceSink *sink, RsTraceFeed *feed, guint ring, guint64
 /* ---- as a source ---- */
 
 /* Whether all of it may be handed out. If only a part may, the page becomes two. */
-static gboolean is_done(Bridged *bridged, Lane *lane, Page *page, gint64 now)
+static gboolean is_done(Bridged *bridged, Lane *lane, Page *page)
 {
 	Page *rest;
 
-	if (rs_trace_moment_compare(&page->last, &bridged->until) <= 0 ||
-	    now - page->since > HELD_US)
+	if (rs_trace_moment_compare(&page->last, &bridged->until) <= 0)
 		return TRUE;
 	bridged->held -= page->size;
 	rest = rs_trace_bridged_page_split(page, &bridged->until);
@@ -301,15 +300,27 @@ static gboolean is_done(Bridged *bridged, Lane *lane, Page *page, gint64 now)
 
 static void release(Bridged *bridged, Lane *lane, gboolean all)
 {
-	const gint64 now = g_get_monotonic_time();
 	Page *page;
 
-	while ((page = g_queue_peek_head(&lane->held)) &&
-	       (all || is_done(bridged, lane, page, now))) {
+	while ((page = g_queue_peek_head(&lane->held)) && (all || is_done(bridged, lane, page))) {
 		g_queue_pop_head(&lane->held);
 		bridged->held -= page->size;
 		g_queue_push_tail(&lane->ready, page);
 	}
+}
+
+/* The bridge was killed, or its guest hangs: who waits for it waits in vain. */
+static gboolean waits_in_vain(Bridged *bridged)
+{
+	const gint64 now = g_get_monotonic_time();
+
+	for (guint i = 0; i < bridged->source.n_rings; i++) {
+		const Page *page = g_queue_peek_head(&bridged->lanes[i].held);
+
+		if (page && now - page->since > HELD_US)
+			return TRUE;
+	}
+	return FALSE;
 }
 
 /*
@@ -318,12 +329,16 @@ static void release(Bridged *bridged, Lane *lane, gboolean all)
  */
 static void release_swept(Bridged *bridged)
 {
-	const gboolean all = bridged->held > HELD_MAX || bridged->status == RS_TRACE_RING_END;
+	gboolean all = bridged->held > HELD_MAX || bridged->status == RS_TRACE_RING_END;
 
 	if (!bridged->inner->more && !bridged->inner->stopped)
 		bridged->until = bridged->swept;
 	for (guint i = 0; i < bridged->source.n_rings; i++)
 		release(bridged, &bridged->lanes[i], all);
+	/* All at once, so that they are in order among themselves. */
+	all = waits_in_vain(bridged);
+	for (guint i = 0; all && i < bridged->source.n_rings; i++)
+		release(bridged, &bridged->lanes[i], TRUE);
 }
 
 static void begin_bridge(Bridged *bridged)
