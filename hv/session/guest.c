@@ -183,7 +183,7 @@ static void greet(struct rs_source *source)
 	if (source->info.flags & RS_GUEST_BRIDGE)
 		rs_source_say(source,
 			      "the guest has no module of ours: ftrace records, and a program "
-			      "moves its pages. That is slower, and events come up to some 100 ms "
+			      "moves its pages. That is slower, and events come up to some 200 ms "
 			      "late");
 	rs_source_promise_nudges(source);
 	rs_clock_greet(source->clock, &source->info);
