@@ -143,10 +143,10 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 		info->paging = RS_ARCH_PAGING;
 	info->owner_pid = config->owner_pid;
 	ping = rs_load_acquire(&rs_core.control->clock_ping);
-	rs_store(&info->clock_ts, rs_core_time());
-	rs_store_release(&info->clock_pong, ping);
 	begun->boot = boot;
 	begun->ts = rs_core_time_from(&begun->chain);
+	rs_store(&info->clock_ts, begun->ts);
+	rs_store_release(&info->clock_pong, ping);
 	rs_core_copy_text(info->agent, config->agent, sizeof(info->agent));
 	rs_core_copy_text(info->name, config->name, sizeof(info->name));
 	rs_store_release(&info->magic, RS_GUEST_MAGIC);

@@ -49,7 +49,7 @@ def test_what_is_added_goes_again(guest, prepare):
     for text, definition in zip(xml(guest), ('live', 'config')):
         added = [line[1:] for line in done[definition]['diff'].splitlines() if line[0] == '+']
         check(added and all(line in text for line in added), f'the lines that are shown are in it: {definition}')
-        check(f"<shmem name='{done[definition]['memory']}'>" in text, 'and so is its name')
+        check(f"<shmem name='{done[definition]['memory']}' role='master'>" in text, 'and so is its name')
     (address, bar), = wait_for('the device', guest.ivshmem).items()
     check(bar == done['live']['size'], f'the guest has {bar >> 20} MiB at {address}')
     path = f"/dev/shm/{done['live']['memory']}"
