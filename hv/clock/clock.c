@@ -17,6 +17,7 @@
 #define DRIFT_NS 1000  /* a smaller difference of the two clocks is left alone */
 #define STEP_NS 100000 /* a larger difference is put right at once, others by another rate … */
 #define SLEW_NS 1000000000.0 /* … within this time */
+#define AHEAD_NS 1000000000u /* between two questions because of records of the future */
 #define RATE_NS 10000000000u /* a rate is measured over this time at most */
 
 struct rs_clock {
@@ -42,6 +43,7 @@ struct rs_clock {
 	uint32_t checks;  /* since there were too many of them */
 	uint64_t boot_ts; /* event clock at the start of that boot; 0: unknown */
 	uint64_t ahead;   /* of runs_ahead() */
+	uint64_t doubted; /* CLOCK_MONOTONIC: when that last made us ask */
 	struct rs_ping_sent sent;
 
 	/*
@@ -489,7 +491,9 @@ void rs_clock_check(struct rs_clock *clock)
 {
 	if (!clock->hz || clock->stopped)
 		return;
-	if (!clock->exact && runs_ahead(clock)) {
+	/* It takes time that others wait for. */
+	if (!clock->exact && runs_ahead(clock) && rs_monotonic_ns() - clock->doubted > AHEAD_NS) {
+		clock->doubted = rs_monotonic_ns();
 		clock->doubt = true;
 		clock->tries = 0;
 	}

@@ -9,7 +9,7 @@
 #include <rs-trace-moment.h>
 #include <rs-trace-page.h>
 
-G_BEGIN_DECLS
+#pragma GCC visibility push(hidden) /* not for outsiders */
 
 typedef struct {
 	RsTraceMoment last; /* of its last record; boot 0: it need not wait */
@@ -33,6 +33,6 @@ RsTraceBridgedPage *rs_trace_bridged_page_new_done(const guint8 *bytes, guint fr
 RsTraceBridgedPage *rs_trace_bridged_page_split(RsTraceBridgedPage *page,
 						const RsTraceMoment *until);
 
-G_END_DECLS
+#pragma GCC visibility pop
 
 #endif
