@@ -78,8 +78,8 @@ def main(ringside, module, bench_calls, bench_latency):
         os.environ['XDG_RUNTIME_DIR'] = directory
         rs = Ringside(ringside)
         example = build_example(SERIES, module, directory)
-        guest = Guest(bed, SERIES, shmem=MIB, files={'/ringside.ko': module, '/example.ko': example,
-                                                     '/bench': bench_calls})
+        guest = Guest(bed, SERIES, shmem=MIB, parallel=True,
+                      files={'/ringside.ko': module, '/example.ko': example, '/bench': bench_calls})
         guest.sh('insmod /ringside.ko; insmod /example.ko')
         guest.sh(f'mount -t tracefs none {TRACING}; echo x86-tsc >{TRACING}/trace_clock; '
                  f'echo 4096 >{TRACING}/buffer_size_kb')

@@ -52,7 +52,7 @@ DOMAIN = '''
   <on_reboot>restart</on_reboot>
   <on_crash>{on_crash}</on_crash>
   <devices>
-    <emulator>/usr/bin/qemu-system-x86_64</emulator>
+    <emulator>{emulator}</emulator>
     {devices}
     <serial type="file"><source path="{console}"/><target port="0"/></serial>
     <controller type="virtio-serial" index="0"/>
@@ -67,6 +67,26 @@ DOMAIN = '''
 '''
 SHMEM = '''<shmem name="{name}"><model type="ivshmem-plain"/><size unit="M">{size}</size>{address}</shmem>'''
 AGENT = '<channel type="unix"><target type="virtio" name="org.qemu.guest_agent.0"/></channel>'
+
+
+# One thread for all vCPUs: with several, QEMU 7.2 may run text that the guest has changed
+# (CONTRIBUTING.md).
+EMULATOR = '''#!/bin/bash
+words=()
+for word; do
+	[ "$word" != tcg ] || word=tcg,thread=single
+	words+=("$word")
+done
+exec /usr/bin/qemu-system-x86_64 "${words[@]}"
+'''
+
+
+def make_emulator(bed):
+    path = bed.path('shared', 'qemu')
+    with open(path, 'w') as file:
+        file.write(EMULATOR)
+    os.chmod(path, 0o755)
+    return path
 
 
 def fetch(series, *how):
@@ -113,7 +133,7 @@ class Guest:
     """
 
     def __init__(self, bed, series='6.1', name='guest', machine='pc', files=(), shmem=0, agent=False, cpus=2,
-                 max_cpus=0, memory=512, append='', devices='', on_crash='destroy', start=True):
+                 max_cpus=0, memory=512, append='', devices='', on_crash='destroy', parallel=False, start=True):
         self.bed, self.series, self.machine = bed, series, machine
         self.name = f'{bed.token}-{name}'
         self.shm = f'ringside-{self.name}'
@@ -131,6 +151,7 @@ class Guest:
         self.xml = DOMAIN.format(
             name=self.name, memory=memory, cpus=cpus, max_cpus=max_cpus or cpus, machine=machine, kernel=kernel,
             initrd=initrd, console=self.console, port=self.port, devices=devices, on_crash=on_crash,
+            emulator='/usr/bin/qemu-system-x86_64' if parallel else make_emulator(bed),
             append=f'{console_words(series)} {append}', arguments=''.join(
                 f'<qemu:arg value="{word}"/>' for word in (('-global', ROOM) if machine == 'q35' else ())))
         with open(bed.path('shared', f'{name}.xml'), 'w') as file:
