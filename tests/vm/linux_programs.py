@@ -188,7 +188,7 @@ def check_counted(seen, name, count=None):
     got = numbers(seen, name)
     check(got == sorted(set(got)), f'{name}: {len(got)} events in order')
     missing = (count or got[-1] + 1) - len(got)
-    if not count and missing > seen.lost[name]:
+    if missing > seen.lost[name]:
         print(f'{name}: its first event is {got[0]}')
         missing -= got[0]
     more = seen.lost[name] - missing
