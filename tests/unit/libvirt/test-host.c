@@ -80,7 +80,9 @@ static void test_only_our_plain_files_go(void)
 
 static pid_t start(const char *option)
 {
+	g_autofree char *path = NULL, *text = NULL;
 	int ends[2];
+	gsize size;
 	char byte;
 	pid_t pid;
 
@@ -96,6 +98,10 @@ static pid_t start(const char *option)
 	close(ends[1]);
 	g_assert_cmpint(read(ends[0], &byte, 1), ==, 0);
 	close(ends[0]);
+	/* Its arguments can be read a little later. */
+	path = g_strdup_printf("/proc/%d/cmdline", (int)pid);
+	while (g_file_get_contents(path, &text, &size, NULL) && !size)
+		g_clear_pointer(&text, g_free);
 	return pid;
 }
 
