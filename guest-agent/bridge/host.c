@@ -42,7 +42,8 @@ int bridge_host_attach(struct bridge_host *host)
 	struct rs_agent_config config = {.ops = &ops,
 					 .agent = "tracefs bridge " RS_HOSTED_VERSION,
 					 .name = "linux",
-					 .flags = RS_GUEST_SELF_PATCH | RS_GUEST_BRIDGE,
+					 .flags = RS_GUEST_SELF_PATCH | RS_GUEST_BRIDGE |
+						  RS_GUEST_FOLLOWS,
 					 .owner_pid = (uint32_t)getpid()};
 	int err;
 
@@ -79,9 +80,7 @@ uint32_t bridge_host_generation(void)
 
 void bridge_host_applied(uint32_t generation)
 {
-	/* Else the next look finds that it has grown meanwhile. */
-	if (rs_load(&rs_core.control->generation) == generation)
-		rs_agent_apply_control();
+	rs_agent_follow(generation);
 }
 
 /* ---- whether it is there ---- */

@@ -194,9 +194,16 @@ int rs_agent_apply_control(void)
 	flags = rs_load(&rs_core.control->flags);
 	if (flags & (RS_CONTROL_SELF_PATCH | RS_CONTROL_STOP))
 		bad = patch_all(flags & RS_CONTROL_STOP || rs_load(&rs_core.host_gone));
-	rs_store_release(&rs_core.info->applied_generation, generation);
+	if (!(rs_load(&rs_core.info->flags) & RS_GUEST_FOLLOWS))
+		rs_store_release(&rs_core.info->applied_generation, generation);
 	rs_core_unlock();
 	return (int)bad;
+}
+
+void rs_agent_follow(uint32_t generation)
+{
+	if (rs_agent_active() && rs_load(&rs_core.info->applied_generation) != generation)
+		rs_store_release(&rs_core.info->applied_generation, generation);
 }
 
 bool rs_agent_asked_to_leave(void)

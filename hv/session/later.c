@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests that are not settled yet: each is first worked out in turns, and then settled when the
- * sites of its own events are as it asked for, whatever others ask for meanwhile.
+ * sites of its own events are as it asked for, whatever others ask for meanwhile, and the agents
+ * that have more to do for it have done so.
  */
 #include "session/plan.h"
 #include "session/private.h"
 
 #include <errno.h>
+#include <ringside/atomic.h>
 
-#define LINES 16u /* of late problems that one request is told */
+#define LINES 16u        /* of late problems that one request is told */
+#define FOLLOW_MS 5000   /* an agent that follows does so within milliseconds */
+#define FOLLOW_POLL_MS 1 /* nothing else says that it has */
 
-/* What a request waits for in a source that lives and is patching. */
+/* What a request waits for in a source that lives, and is patching or is followed. */
 struct wait {
 	struct rs_source *source;
 	uint32_t min_event, max_event;
 	uint64_t ticket;
-	GHashTable *events; /* ids: whose problems are the request's */
+	uint32_t generation; /* that the agent is to follow … */
+	gint64 until;        /* … by this monotonic us; 0: it does not say what it follows */
+	GHashTable *events;  /* ids: whose problems are the request's */
 };
 
 struct later {
@@ -151,6 +157,23 @@ static struct wait *wait_of(const struct later *later, const struct rs_source *s
 	return NULL;
 }
 
+/* A guest that stands still follows when it goes on. */
+static bool follows(const struct rs_source *source)
+{
+	return source->hello && source->info.flags & RS_GUEST_FOLLOWS && !source->ended &&
+	       !source->target->held && !source->session->paused;
+}
+
+static bool has_followed(const struct wait *wait)
+{
+	const struct rs_guest_info *info =
+		rs_trace_region_section(wait->source->region, RS_SEC_GUEST_INFO, NULL);
+	/* Acquire: pairs with the agent's release once all is in force. */
+	uint32_t applied = rs_load_acquire(&info->applied_generation);
+
+	return !wait->until || (int32_t)(applied - wait->generation) >= 0 || !follows(wait->source);
+}
+
 /* For the sites of these plans, all of one source. */
 static void add_wait(struct later *later, const GArray *plans)
 {
@@ -159,7 +182,11 @@ static void add_wait(struct later *later, const GArray *plans)
 	if (!plans->len)
 		return;
 	wait.source = rs_plan(plans, 0)->source;
-	if (!wait.source->patching)
+	if (follows(wait.source)) {
+		wait.generation = rs_publisher_generation(wait.source->publisher);
+		wait.until = g_get_monotonic_time() + FOLLOW_MS * 1000;
+	}
+	if (!wait.source->patching && has_followed(&wait))
 		return;
 	wait.events = g_hash_table_new(NULL, NULL);
 	for (guint i = 0; i < plans->len; i++) {
@@ -178,7 +205,8 @@ static bool is_settled(const struct later *later)
 	for (guint i = 0; i < later->waits->len; i++) {
 		const struct wait *wait = &g_array_index(later->waits, struct wait, i);
 
-		if (!rs_source_sites_settled(wait->source, wait->ticket))
+		if (!rs_source_sites_settled(wait->source, wait->ticket) ||
+		    (!has_followed(wait) && g_get_monotonic_time() < wait->until))
 			return false;
 	}
 	return !later->asking;
@@ -236,6 +264,26 @@ void rs_source_note_late(const struct rs_source *source, uint32_t event, const c
 	}
 }
 
+static void note_silence(struct later *later, const struct wait *wait)
+{
+	if (!has_followed(wait))
+		add_problem(later, g_strdup_printf("%s: not in force so far: the guest's agent has "
+						   "not followed for %d s",
+						   wait->source->name, FOLLOW_MS / 1000));
+}
+
+int rs_later_poll_ms(const struct rs_session *session)
+{
+	for (guint i = 0; i < session->laters->len; i++) {
+		const struct later *later = nth_later(session, i);
+
+		for (guint k = 0; k < later->waits->len; k++)
+			if (!has_followed(&g_array_index(later->waits, struct wait, k)))
+				return FOLLOW_POLL_MS;
+	}
+	return G_MAXINT;
+}
+
 /* ---- going on ---- */
 
 /* It is worked out, or refused. */
@@ -280,6 +328,8 @@ static void say_settled(struct rs_session *session, struct later *later)
 {
 	if (later->left_out)
 		add_problem(later, g_strdup_printf("and %zu sites more likewise", later->left_out));
+	for (guint i = 0; i < later->waits->len; i++)
+		note_silence(later, &g_array_index(later->waits, struct wait, i));
 	rs_session_say_settled(session, later->number, later->ret, &later->result, &later->err);
 	later_free(later);
 }

@@ -410,6 +410,8 @@ uint32_t rs_later_wait(struct rs_session *session, const struct rs_asking *askin
  * left.
  */
 bool rs_later_go_on(struct rs_session *session);
+/* When to look again whether agents have followed; G_MAXINT: nobody waits for that. */
+int rs_later_poll_ms(const struct rs_session *session);
 /* This source will be freed. */
 void rs_later_drop_source(struct rs_session *session, const struct rs_source *source);
 /* A problem of those who wait for sites of this event; 0: for any in the source. */

@@ -126,6 +126,7 @@ static gboolean on_timer(gpointer data)
 		next = 0;
 	if (rs_session_poll_members(session, now))
 		next = MIN(next, POLL_IDLE_MS);
+	next = MIN(next, rs_later_poll_ms(session));
 	g_source_set_ready_time(session->timer, now + next * 1000);
 	return G_SOURCE_CONTINUE;
 }

@@ -59,10 +59,10 @@ def key_of(guest, tracepoint):
     return int(said.split(':')[1])
 
 
-def wait_for_probes(guest, **counts):
-    """Tracepoints, and whether each is to have probes."""
-    wait_for(f'probes {counts}', lambda: all(key_of(guest, name) == n for name, n in counts.items()), PATIENCE)
-    print('ok: probes', counts)
+def check_probes(guest, **counts):
+    """Tracepoints, and whether each has probes: that is so once a verb has answered."""
+    there = {name: key_of(guest, name) for name in counts}
+    check(there == counts, f'probes {there}, asked for {counts}')
 
 
 def text_of(trace):
@@ -82,12 +82,12 @@ def test_system_calls_and_private_fields(guest, directory):
         check(sum(name.startswith('syscalls:') for name in there) > 650, 'there are the system calls')
         enable('--stack', 'syscalls:sys_enter_openat')
         enable('syscalls:sys_exit_openat', 'syscalls:sys_enter_write', 'raw_syscalls:*', 'workqueue:*')
-        wait_for_probes(guest, sys_enter=1, sys_exit=1, workqueue_queue_work=1)
+        check_probes(guest, sys_enter=1, sys_exit=1, workqueue_queue_work=1)
         guest.sh('mkdir -p /tmp/d; echo word >/tmp/d/file; cat /tmp/d/file /tmp/none; true')
         rs('disable', '*')
         enable('--stack', 'kmem:kmem_cache_free')
         enable('kmem:kmem_cache_alloc', 'kmem:rss_stat')
-        wait_for_probes(guest, sys_enter=0, kmem_cache_free=1, kmem_cache_alloc=1, rss_stat=1)
+        check_probes(guest, sys_enter=0, kmem_cache_free=1, kmem_cache_alloc=1, rss_stat=1)
         guest.sh('/bin/true')
         rs('disable', '*')
     finally:
@@ -156,15 +156,15 @@ def test_stacks_of_other_events(guest, directory):
 
 
 def test_probes_are_there_only_while_something_is_on(guest):
-    wait_for_probes(guest, sched_switch=0, sys_enter=0, kfree=0)
+    check_probes(guest, sched_switch=0, sys_enter=0, kfree=0)
     enable('sched:sched_switch', 'raw_syscalls:sys_enter', 'kmem:kfree')
-    wait_for_probes(guest, sched_switch=1, sys_enter=1, kfree=1)
+    check_probes(guest, sched_switch=1, sys_enter=1, kfree=1)
     enable('syscalls:sys_exit_read', 'syscalls:sys_exit_write')
-    wait_for_probes(guest, sys_exit=1)
+    check_probes(guest, sys_exit=1)
     rs('disable', 'raw_syscalls:*', 'syscalls:sys_exit_read')
-    wait_for_probes(guest, sched_switch=1, sys_enter=0, sys_exit=1)
+    check_probes(guest, sched_switch=1, sys_enter=0, sys_exit=1)
     rs('disable', '*')
-    wait_for_probes(guest, sched_switch=0, sys_exit=0, kfree=0)
+    check_probes(guest, sched_switch=0, sys_exit=0, kfree=0)
 
 
 def everything():
@@ -244,7 +244,7 @@ def test_the_device_goes_and_comes(guest):
     wait_for('no device', lambda: not guest.ivshmem())
     wait_for('the module to let it go', lambda: 'let go' in guest.sh('dmesg | tail -n 50'))
     guest.check_well()
-    wait_for_probes(guest, sched_switch=0, sys_enter=0, kfree=0)
+    check_probes(guest, sched_switch=0, sys_enter=0, kfree=0)
     guest.attach_shmem(MIB)
     wait_for('the device', guest.ivshmem)
 

@@ -391,6 +391,13 @@ int rs_agent_apply_control(void);
 bool rs_agent_control_due(void);
 
 /*
+ * Of an agent whose events need more than their control words and sites (rs_agent_config.flags
+ * RS_GUEST_FOLLOWS), such as a kernel's probes: all that rs_control.generation `generation` asks
+ * for is in force. Read the number before looking what it asks for. Who asked is told only then.
+ */
+void rs_agent_follow(uint32_t generation);
+
+/*
  * The host has ended and could not say so. A guest that patches itself puts every site off, for
  * good: until the next rs_agent_init() nothing is switched on and no request is sent. Requests that
  * wait for an answer fail. Events may be on their way. From then on nobody reads what they write.

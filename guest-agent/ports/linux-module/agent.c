@@ -119,7 +119,7 @@ static int init(void)
 		.agent = "linux module " RS_MODULE_VERSION,
 		.name = name,
 		.cpu_count = nr_cpu_ids,
-		.flags = agent.self ? RS_GUEST_SELF_PATCH : 0,
+		.flags = RS_GUEST_FOLLOWS | (agent.self ? RS_GUEST_SELF_PATCH : 0),
 		.tsc_hz = tsc_khz * 1000ull,
 		.page_table_root = rs_page_table_root(),
 		.paging = rs_page_table_kind(),
@@ -270,7 +270,8 @@ static bool must_leave(void)
 static void follow_host(void)
 {
 	const struct rs_control *control = rs_agent_control();
-	u32 generation = rs_load(&control->generation), nudge = rs_load(&control->nudge);
+	/* Acquire: what it asks for was written before it grew. */
+	u32 generation = rs_load_acquire(&control->generation), nudge = rs_load(&control->nudge);
 
 	if (generation != agent.generation || nudge != agent.nudge)
 		agent.quiet = 0;
@@ -285,9 +286,10 @@ static void follow_host(void)
 		end();
 		return;
 	}
+	rs_kernel_events_follow();
 	if (rs_agent_control_due())
 		rs_agent_apply_control();
-	rs_kernel_events_follow();
+	rs_agent_follow(generation);
 }
 
 /* The region is kept for the next session. */

@@ -173,6 +173,7 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_NUDGE_NMI (1u << 3)    /* the host may raise an NMI */
 #define RS_GUEST_STACKS (1u << 4)       /* heeds RS_EVENT_STACK_MASK; else no record has a stack */
 #define RS_GUEST_BRIDGE (1u << 5)       /* its pages are another tracer's: see bridge.h */
+#define RS_GUEST_FOLLOWS (1u << 6)      /* applied_generation tells what is in force */
 
 /*
  * rs_guest_info.paging. A host that cannot walk tables of this kind leaves the guest's text alone.
@@ -207,7 +208,7 @@ struct rs_guest_info {  /* G */
 	uint64_t page_table_root;  /* translates the guest's GVAs: see `paging`; 0: none (hosted) */
 	uint32_t provider_slots;   /* entries of RS_SEC_PROVIDERS used so far (release) */
 	uint32_t provider_changes; /* grows just before a change of one of them ends (release) */
-	uint32_t applied_generation; /* self-patching: the last rs_control.generation applied */
+	uint32_t applied_generation; /* self-patching or RS_GUEST_FOLLOWS: the last one applied */
 	uint32_t patch_errors;       /* self-patching: sites that held unexpected bytes */
 	uint64_t lost_no_ring;       /* records refused because their vCPU has no ring */
 	uint64_t lost_nested;        /* records refused because of runaway nesting */

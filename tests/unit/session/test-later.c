@@ -19,7 +19,7 @@ struct fixture {
 	struct rs_session_result result; /* of the last request, while nothing was settled */
 	int settled;
 	/* Of the last that was settled. */
-	uint32_t request, touched;
+	uint32_t request, touched, problems;
 	int ret;
 };
 
@@ -32,6 +32,7 @@ static void on_settled(void *data, uint32_t request, int ret,
 	f->request = request;
 	f->ret = ret;
 	f->touched = result->touched;
+	f->problems = result->problems ? result->problems->len : 0;
 	g_assert_cmpuint(result->later, ==, 0);
 	g_assert_true(!ret || *err->message);
 }
@@ -153,6 +154,37 @@ static void test_both(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(f->ret, ==, 0);
 	g_assert_cmpuint(f->touched, ==, MANY_EVENTS);
 	many_check_work(f->session);
+}
+
+/* Some agents have more to do than their sites. Whoever asked is told when it is done. */
+static void test_followed(struct fixture *f, gconstpointer data)
+{
+	struct rs_guest_info *info =
+		rs_trace_region_section(f->sham->region, RS_SEC_GUEST_INFO, NULL);
+	const struct rs_control *control =
+		rs_trace_region_section(f->sham->region, RS_SEC_CONTROL, NULL);
+
+	info->flags |= RS_GUEST_FOLLOWS;
+	info->applied_generation = rs_load(&control->generation);
+	rs_session_refresh(f->session);
+	g_assert_cmpint(ask(f, f, RS_ASK_DISABLE, RS_OWNER_HOST, 0), ==, 0);
+	g_assert_cmpuint(f->result.later, >, 0);
+	for (guint i = 0; i < 20; i++)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_cmpint(f->settled, ==, 0);
+	g_assert_false(many_is_on(f->sham, 0));
+	rs_store_release(&info->applied_generation, rs_load(&control->generation));
+	await_settled(f, 1);
+	g_assert_cmpuint(f->problems, ==, 0);
+	/* It has fallen silent. */
+	g_assert_cmpint(ask(f, f, RS_ASK_ENABLE, RS_OWNER_HOST, 0), ==, 0);
+	await_settled(f, 2);
+	g_assert_cmpint(f->ret, ==, 0);
+	g_assert_cmpuint(f->problems, ==, 1);
+	/* A guest that stands still is not waited for. */
+	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
+	g_assert_cmpint(ask(f, f, RS_ASK_DISABLE, RS_OWNER_HOST, 0), ==, 0);
+	g_assert_cmpuint(f->result.later, ==, 0);
 }
 
 /* Events go, and others come, meanwhile: it holds for those that are there in the end. */
@@ -317,13 +349,14 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *f, gconstpointer data);
 		bool data;
 	} tests[] = {
-		{"turns", test_turns},     {"order", test_order},
-		{"beside", test_beside},   {"both", test_both},
-		{"changes", test_changes}, {"restless", test_restless},
-		{"dropped", test_dropped}, {"renewed", test_renewed},
-		{"toggled", test_toggled}, {"forgotten", test_forgotten},
-		{"ends", test_ends},       {"detached", test_ends, true},
-		{"mistake", test_mistake}, {"rules", test_rules},
+		{"turns", test_turns},         {"order", test_order},
+		{"beside", test_beside},       {"both", test_both},
+		{"changes", test_changes},     {"followed", test_followed},
+		{"restless", test_restless},   {"dropped", test_dropped},
+		{"renewed", test_renewed},     {"toggled", test_toggled},
+		{"forgotten", test_forgotten}, {"ends", test_ends},
+		{"detached", test_ends, true}, {"mistake", test_mistake},
+		{"rules", test_rules},
 	};
 
 	g_test_init(&argc, &argv, NULL);
