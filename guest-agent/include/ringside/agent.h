@@ -197,6 +197,7 @@ struct rs_agent_provider {
 	/* Of rs_provider_enabled(). Bit 0: somebody listens. The rest: when that was so. */
 	uint64_t listened;
 };
+RS_ASSERT_SIZE(struct rs_agent_provider, 120); /* programs hold it: libringside-provider.map */
 
 extern struct rs_event __start_rs_events[] __attribute__((weak, visibility("hidden")));
 extern struct rs_event __stop_rs_events[] __attribute__((weak, visibility("hidden")));

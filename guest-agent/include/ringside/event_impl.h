@@ -53,6 +53,7 @@ struct rs_field_info {
 	uint8_t kind;  /* RS_KIND_* */
 	uint8_t flags; /* RS_FIELD_* */
 };
+RS_ASSERT_SIZE(struct rs_field_info, 40);
 
 struct rs_event_info {
 	const char *system;
@@ -65,6 +66,7 @@ struct rs_event_info {
 	uint64_t keyword;
 	uint32_t level;
 };
+RS_ASSERT_SIZE(struct rs_event_info, 64);
 
 struct rs_agent_provider;
 
