@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <rs-trace-region.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
 	/* A closed pipe becomes an error of write(), which is handled there. */
 	signal(SIGPIPE, SIG_IGN);
 	rs_log_start(STDERR_FILENO);
+	rs_trace_region_guard();
 
 	if (argc < 2) {
 		print_help(stderr);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ringside/atomic.h>
 #include <rs-trace-directory.h>
+#include <rs-trace-mapping.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -114,14 +115,13 @@ static int empty(int fd, uint64_t offset, uint64_t size, struct rs_error *err)
 	if (!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size))
 		return 0;
 	/* A device's memory has no holes. */
-	map = errno == EOPNOTSUPP || errno == ENODEV
-		      ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset)
-		      : MAP_FAILED;
-	if (map == MAP_FAILED)
+	map = errno == EOPNOTSUPP || errno == ENODEV ? rs_trace_mapping_new(fd, offset, size, TRUE)
+						     : NULL;
+	if (!map)
 		return rs_error_set(err, errno, "trace regions cannot be emptied: %s",
 				    g_strerror(errno));
 	memset(map, 0, size);
-	munmap(map, size);
+	rs_trace_mapping_free(map, size);
 	return 0;
 }
 
@@ -159,9 +159,9 @@ static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
 
 static int map_directory(struct rs_regions *regions, int fd, struct rs_error *err)
 {
-	void *map = mmap(NULL, regions->map_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map = rs_trace_mapping_new(fd, 0, regions->map_size, TRUE);
 
-	if (map == MAP_FAILED)
+	if (!map)
 		return rs_error_set(err, errno, "cannot map the trace regions: %s",
 				    g_strerror(errno));
 	regions->map = map;
@@ -171,13 +171,13 @@ static int map_directory(struct rs_regions *regions, int fd, struct rs_error *er
 static int write_region(const struct rs_regions *regions, const struct layout *layout,
 			struct rs_error *err)
 {
-	void *map = mmap(NULL, (size_t)layout->header.guest_offset, PROT_READ | PROT_WRITE,
-			 MAP_SHARED, regions->fd, (off_t)layout->offset);
+	void *map = rs_trace_mapping_new(regions->fd, layout->offset,
+					 (gsize)layout->header.guest_offset, TRUE);
 
-	if (map == MAP_FAILED)
+	if (!map)
 		return rs_error_set(err, errno, "cannot map a trace region: %s", g_strerror(errno));
 	rs_region_write(map, &layout->header, layout->control_flags);
-	munmap(map, (size_t)layout->header.guest_offset);
+	rs_trace_mapping_free(map, (gsize)layout->header.guest_offset);
 	return 0;
 }
 
@@ -373,12 +373,12 @@ static int read_head(struct rs_regions *regions, struct rs_error *err)
 		return rs_error_set(err, errno, "trace regions: %s", g_strerror(errno));
 	if (st.st_size < (off_t)RS_DIRECTORY_MIN_SIZE)
 		return rs_error_set(err, EPROTO, "the trace regions are too short");
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, regions->fd, 0);
-	if (map == MAP_FAILED)
+	map = rs_trace_mapping_new(regions->fd, 0, (gsize)st.st_size, FALSE);
+	if (!map)
 		return rs_error_set(err, errno, "cannot map the trace regions: %s",
 				    g_strerror(errno));
 	good = rs_trace_directory_take(map, (guint64)st.st_size, &regions->head, &error);
-	munmap(map, (size_t)st.st_size);
+	rs_trace_mapping_free(map, (gsize)st.st_size);
 	return good ? 0 : rs_error_take(err, EPROTO, error);
 }
 
@@ -416,8 +416,7 @@ void rs_regions_free(struct rs_regions *regions)
 {
 	if (!regions)
 		return;
-	if (regions->map)
-		munmap(regions->map, regions->map_size);
+	rs_trace_mapping_free(regions->map, regions->map_size);
 	if (regions->life_fd >= 0)
 		close(regions->life_fd);
 	if (regions->fd >= 0)

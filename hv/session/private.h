@@ -90,6 +90,7 @@ struct rs_source {
 	int program_fd;           /* what runs; -1: not known */
 	struct say_credit credit; /* of the machine, for the processes in it, too */
 	RsTraceRegion *region;
+	guint cuts; /* rs_trace_region_cuts() when it was looked at last */
 	struct rs_target *target;
 	struct rs_patcher *patcher;
 	struct rs_publisher *publisher;

@@ -43,12 +43,32 @@ static bool has_more(const struct rs_source *source)
 	return (source->unfinished && !(source->held_up && source->failed)) || patches(source);
 }
 
+/* Somebody has cut the file short that holds its region. All of that reads as zeros now. */
+static void check_memory(struct rs_source *source)
+{
+	const struct rs_target_end end = {
+		.reason = RS_END_FAULT,
+		.text = "somebody cut the memory short that it is traced through",
+	};
+	guint cuts = rs_trace_region_cuts();
+
+	if (source->cuts == cuts)
+		return;
+	source->cuts = cuts;
+	if (!rs_trace_region_is_cut(source->region))
+		return;
+	rs_source_detach(source, NULL);
+	rs_source_set_ended(source, &end);
+}
+
 /* Returns after how many ms to look at the source again. */
 static gint64 poll_source(struct rs_source *source, gint64 now)
 {
 	bool mailboxes = source->region->header.hcall_channel == RS_CHANNEL_MAILBOX;
 
 	rs_source_take_waiting_end(source);
+	if (!source->ended)
+		check_memory(source);
 	if (source->ended)
 		return POLL_REFRESH_MS;
 	if (mailboxes && (rs_source_poll_mailboxes(source) || !source->hello))
@@ -349,6 +369,14 @@ int rs_session_pause(struct rs_session *session, struct rs_error *err)
 	return ret;
 }
 
+static bool is_held(const struct rs_session *session)
+{
+	for (guint i = 0; i < session->sources->len; i++)
+		if (nth_source(session, i)->target->held)
+			return true;
+	return false;
+}
+
 int rs_session_resume(struct rs_session *session, struct rs_error *err)
 {
 	int ret = 0;
@@ -356,7 +384,10 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err)
 	if (rs_session_over(session))
 		return rs_session_refuse_over(session, err);
 	if (!session->paused)
-		return rs_error_set(err, EBUSY, "the guest is not paused");
+		return rs_error_set(err, EBUSY,
+				    is_held(session) ? "somebody else has paused the guest, and "
+						       "lets it run on"
+						     : "the guest is not paused");
 	resume_all(session, &ret, err);
 	session->paused = ret != 0;
 	return ret;

@@ -378,7 +378,8 @@ enum rs_session_state rs_source_state(const struct rs_source *source)
 {
 	if (source->ended)
 		return RS_SESSION_ENDED;
-	if (source->paused)
+	/* By us, or by whoever else may. */
+	if (source->paused || source->target->held)
 		return RS_SESSION_PAUSED;
 	return source->hello ? RS_SESSION_RUNNING : RS_SESSION_WAITING;
 }

@@ -17,7 +17,7 @@ VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis",
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "libvirt", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
-    "hv/region": ("rs-trace-region.h", "rs-trace-directory.h", "rs-trace-clock.h"),
+    "hv/region": ("rs-trace-region.h", "rs-trace-mapping.h", "rs-trace-directory.h", "rs-trace-clock.h"),
     "hv/clock": ("rs-trace-clock.h", "rs-trace-region.h"),
     "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-glob.h", "rs-trace-schema.h", "rs-trace-region.h",

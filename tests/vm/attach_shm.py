@@ -136,6 +136,23 @@ def test_a_dead_program_is_no_obstacle():
     m.end()
 
 
+def test_memory_that_is_cut():
+    """Somebody shortens the file: session and observers end with a word, not by a signal."""
+    m = Memory()
+    s = Session(m)
+    observer = Background(rs, 'trace', '--json', 'm', ready=lambda: 'm' in rs('ps').out)
+    time.sleep(0.5)
+    os.truncate(m.path, 0)
+    wait_for('the session has ended', lambda: s.process.poll() is not None)
+    wait_for('the observer has ended', lambda: observer.process.poll() is not None)
+    check(s.process.returncode == 4 and 'cut the memory short' in s.said(), f'a word: {s.process.returncode} {s.said()}')
+    check(observer.process.returncode >= 0, f'no signal: {observer.process.returncode}')
+    check(rs('ps').out.count('\n') <= 1, 'and no session is left')
+    for background in (s, observer):
+        background.end(signal.SIGINT)
+    m.end()
+
+
 def test_bad_memory():
     m = Memory()
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-region.h"
 
+#include "rs-trace-mapping.h"
+
 #include <errno.h>
 #include <gio/gio.h>
 #include <ringside/atomic.h>
 #include <ringside/cmdline.h>
 #include <ringside/hypercall.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,11 +195,9 @@ RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_regio
 				   gboolean writable, GError **error)
 {
 	RsTraceRegion *region;
-	void *map =
-		mmap(NULL, (size_t)header->region_size,
-		     writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	void *map = rs_trace_mapping_new(fd, offset, (gsize)header->region_size, writable);
 
-	if (map == MAP_FAILED) {
+	if (!map) {
 		bad_errno(error, "cannot map the trace region");
 		return NULL;
 	}
@@ -225,15 +224,15 @@ static gboolean read_header(int fd, guint64 offset, struct rs_region_header *h, 
 	left = (guint64)st.st_size > offset ? (guint64)st.st_size - offset : 0;
 	if (left < RS_REGION_HEADER_MIN_SIZE)
 		return bad(error, "no Ringside region: only %" G_GUINT64_FORMAT " bytes", left);
-	map = mmap(NULL, (size_t)left, PROT_READ, MAP_SHARED, fd, (off_t)offset);
-	if (map == MAP_FAILED)
+	map = rs_trace_mapping_new(fd, offset, (gsize)left, FALSE);
+	if (!map)
 		return bad_errno(error, "cannot map the trace region");
 	/* Acquire: pairs with the release of whoever laid the region out. */
 	if (rs_load_acquire((guint64 *)map) == RS_REGION_MAGIC)
 		good = rs_trace_region_take_header(map, left, h, error);
 	else
 		good = bad(error, "no Ringside region: its magic is missing");
-	munmap(map, (size_t)left);
+	rs_trace_mapping_free(map, (gsize)left);
 	return good;
 }
 
@@ -250,9 +249,24 @@ void rs_trace_region_free(RsTraceRegion *region)
 {
 	if (!region)
 		return;
-	munmap(region->map, region->size);
+	rs_trace_mapping_free(region->map, region->size);
 	close(region->fd);
 	g_free(region);
+}
+
+void rs_trace_region_guard(void)
+{
+	rs_trace_mapping_guard();
+}
+
+guint rs_trace_region_cuts(void)
+{
+	return rs_trace_mapping_cuts();
+}
+
+gboolean rs_trace_region_is_cut(const RsTraceRegion *region)
+{
+	return rs_trace_mapping_is_cut(region->map);
 }
 
 void *rs_trace_region_section(const RsTraceRegion *region, guint section, gsize *size)
