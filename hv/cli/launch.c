@@ -481,3 +481,17 @@ int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err)
 	}
 	return ret;
 }
+
+RsTraceRundirEntry *rs_launch_find(const char *via)
+{
+	g_autoptr(GPtrArray) all = rs_trace_rundir_list(NULL);
+
+	for (guint i = 0; all && i < all->len; i++) {
+		const RsTraceRundirEntry *entry = all->pdata[i];
+		const RsTraceRundirSource *source = rs_trace_rundir_entry_source(entry, 1);
+
+		if (source && source->via && rs_machine_reach_same(source->via, via))
+			return rs_trace_rundir_find(entry->name, NULL);
+	}
+	return NULL;
+}

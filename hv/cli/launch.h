@@ -60,6 +60,12 @@ int rs_launch_started(struct rs_session *session, void *data, struct rs_error *e
 int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPtrArray **lines,
 		     struct rs_error *err);
 
+/*
+ * The session that traces what `via` leads to (machine/reach.h), or did when it died; to be freed.
+ * NULL: there is none.
+ */
+RsTraceRundirEntry *rs_launch_find(const char *via);
+
 /* Whether a QEMU guest of that session still runs. */
 bool rs_launch_lives(const RsTraceRundirEntry *entry);
 

@@ -24,6 +24,7 @@ struct options {
 	char *shm, *qmp;
 	int pid;
 	struct rs_cli_domain domain; /* its `name` is NULL: none */
+	const char *session;         /* NULL: none */
 	char *uri;
 	char *name, *ring_size, *mode;
 	int cpus, users;
@@ -38,12 +39,21 @@ static void say_lines(const GPtrArray *lines)
 		rs_cli_fail(0, "%s", (const char *)lines->pdata[i]);
 }
 
+/* The path of ringside-guest, to be freed. */
+static char *guest_program(void)
+{
+	const char *named = g_getenv("RINGSIDE_GUEST"), *folder = g_getenv("RINGSIDE_LIBEXEC");
+
+	return named && *named ? g_strdup(named)
+			       : g_build_filename(folder && *folder ? folder : RS_LIBEXEC_DIR,
+						  "ringside-guest", NULL);
+}
+
 /* Once the session has started: puts a program into the guest. `data`: `via`, or NULL. */
 static int inject(struct rs_session *session, void *data, struct rs_error *err)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
-	const char *named = g_getenv("RINGSIDE_GUEST");
-	const char *program = named && *named ? named : RS_LIBEXEC_DIR "/ringside-guest";
+	g_autofree char *program = guest_program();
 	int ret = rs_machine_inject(data ? data : "", program, lines, err);
 
 	say_lines(lines);
@@ -85,26 +95,11 @@ static int via_of(const struct options *o, char **out, struct rs_error *err)
 	return 0;
 }
 
-/* The session that is there, or was there when it died. */
-static RsTraceRundirEntry *find_by_via(const char *via)
-{
-	g_autoptr(GPtrArray) all = rs_trace_rundir_list(NULL);
-
-	for (guint i = 0; all && i < all->len; i++) {
-		const RsTraceRundirEntry *entry = all->pdata[i];
-		const RsTraceRundirSource *source = rs_trace_rundir_entry_source(entry, 1);
-
-		if (source && g_strcmp0(source->via, via) == 0)
-			return rs_trace_rundir_find(entry->name, NULL);
-	}
-	return NULL;
-}
-
 /* A name for the session. Where one has died, its own, so that what it left is put right. */
 static int claim_name(const struct options *o, const char *via, struct rs_rundir_claim **out,
 		      struct rs_error *err)
 {
-	g_autoptr(RsTraceRundirEntry) there = find_by_via(via);
+	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
 	g_autofree char *what = rs_machine_reach_name(via), *base = NULL;
 
 	if (there && there->live)
@@ -212,26 +207,38 @@ static void choose(struct options *o, const char *name)
 
 	o->domain.uri = o->uri;
 	o->domain.prepare = o->prepare;
-	if (!entry)
+	if (entry)
+		o->session = name;
+	else
 		o->domain.name = name;
 }
 
 static int check_memory(const struct rs_verb *verb, const struct options *o)
 {
+	g_autofree char *program = guest_program();
 	struct rs_error err = {0};
 	uint64_t bytes;
 
 	if (!is_other(o) && (o->name || o->ring_size || o->mode || o->cpus != NOT_GIVEN ||
 			     o->users != NOT_GIVEN || o->new_layout || o->self_patch))
 		return rs_cli_usage(verb,
-				    "--name, --cpus, --regions, --ring-size, --mode, --new-layout "
-				    "and --self-patch are for --shm, --qmp, --pid and domains");
+				    "%s%s%s--name, --cpus, --regions, --ring-size, --mode, "
+				    "--new-layout and --self-patch are for --shm, --qmp, --pid and "
+				    "domains",
+				    o->session ? "'" : "", o->session ? o->session : "",
+				    o->session ? "' is a session (-c URI tells a domain from it): "
+					       : "");
 	if (!o->domain.name && (o->uri || o->prepare))
 		return rs_cli_usage(verb, "--connect and --prepare are for a domain");
 	if (o->inject && names_itself(o))
 		return rs_cli_usage(verb,
 				    "--inject needs libvirt, which reaches the guest's agent. "
 				    "Elsewhere, start ringside-guest in the guest by hand");
+	if (o->inject && access(program, R_OK))
+		return rs_cli_fail(RS_CLI_FAILED,
+				   "%s: %s (RINGSIDE_LIBEXEC names its folder, if it was not "
+				   "installed)",
+				   program, g_strerror(errno));
 	if (!!o->shm + !!o->qmp + !!o->pid > 1)
 		return rs_cli_usage(verb, "one of --shm, --qmp and --pid");
 	if (o->pid < 0)

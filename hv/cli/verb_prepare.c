@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside prepare`: gives a domain of libvirt the device that a trace needs. */
+#include "cli/launch.h"
 #include "cli/line_diff.h"
 #include "cli/verb.h"
 #include "libvirt/prepare.h"
+#include "machine/domain.h"
 
 #include <rs-trace-escape.h>
 #include <stdio.h>
@@ -80,10 +82,13 @@ static void print_change(const char *name, const struct rs_prepared *change, boo
 
 static void print_file(const struct rs_prepared_file *file, bool dry_run)
 {
+	g_autofree char *name = rs_trace_escape(file->name, -1, NULL);
+	g_autofree char *why = rs_trace_escape(file->err.message, -1, NULL);
+
 	if (file->err.code)
-		rs_cli_fail(0, "left behind: %s", file->err.message);
+		rs_cli_fail(0, "left behind: %s", why);
 	else
-		printf("/dev/shm/%s: %s\n", file->name, dry_run ? "would be removed" : "removed");
+		printf("/dev/shm/%s: %s\n", name, dry_run ? "would be removed" : "removed");
 }
 
 static bool is_there(const struct rs_preparation *done, bool inactive)
@@ -200,6 +205,19 @@ static void print_json(struct rs_domain *domain, const struct rs_preparation *do
 
 /* ---- the verb ---- */
 
+/* The device would be taken away under it. */
+static int check_sessions(const struct rs_domain *domain, const struct options *o,
+			  struct rs_error *err)
+{
+	g_autofree char *via = rs_machine_domain_via(domain);
+	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
+
+	if (!o->remove || o->dry_run || !there || !there->live)
+		return 0;
+	return rs_error_set(err, EBUSY, "session '%s' traces it: 'ringside stop %s' ends that",
+			    there->name, there->name);
+}
+
 static int prepare(const char *name, const struct options *o)
 {
 	struct rs_prepare_wish wish = {
@@ -215,7 +233,7 @@ static int prepare(const char *name, const struct options *o)
 	int code = RS_CLI_OK;
 
 	if (rs_domain_open(o->uri, name, NULL, RS_DOMAIN_TIMEOUT_MS, &domain, &err) ||
-	    rs_prepare(domain, &wish, &done, &err)) {
+	    check_sessions(domain, o, &err) || rs_prepare(domain, &wish, &done, &err)) {
 		code = rs_cli_fail_error(&err);
 	} else {
 		if (o->json)

@@ -73,7 +73,8 @@ int rs_domain_open(const char *uri, const char *name, GMainContext *context, int
 	g_atomic_ref_count_init(&domain->refs);
 	g_mutex_init(&domain->lock);
 	g_cond_init(&domain->arrived);
-	domain->context = g_main_context_ref(context ? context : g_main_context_default());
+	domain->context =
+		context ? g_main_context_ref(context) : g_main_context_ref_thread_default();
 	domain->news = g_async_queue_new_full(rs_domain_free_news);
 	domain->calls = g_thread_pool_new(rs_domain_carry_out, domain, 1, FALSE, NULL);
 	domain->run = -1;

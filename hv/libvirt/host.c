@@ -85,6 +85,14 @@ char *rs_host_shmem_name(const char *domain, const char *uuid, guint64 mib)
 	return g_strdup_printf("%s%" G_GUINT64_FORMAT "M", stem, mib);
 }
 
+bool rs_host_is_shmem(const char *name, const char *stem)
+{
+	const char *size = g_str_has_prefix(name, stem) ? name + strlen(stem) : "";
+	size_t digits = strspn(size, "0123456789");
+
+	return digits && g_str_equal(size + digits, "M");
+}
+
 /* The end of a name that rs_host_shmem_name() makes: "-", the UUID's begin, "-", digits, "M". */
 static const char *find_uuid(const char *name)
 {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include <glib.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -21,6 +22,8 @@ pid_t rs_host_find_qemu(const char *uuid);
 char *rs_host_shmem_name(const char *domain, const char *uuid, guint64 mib);
 /* What the names of a domain's memory begin with, to be freed. */
 char *rs_host_shmem_stem(const char *domain, const char *uuid);
+/* Whether it is such a name with this stem. Anybody may have made a file of this name. */
+bool rs_host_is_shmem(const char *name, const char *stem);
 /*
  * A copy of a domain has its devices, with the names of the memory: both guests would write to one.
  * -EEXIST: the name was made for a domain with another UUID. Other names are their user's choice.

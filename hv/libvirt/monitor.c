@@ -19,7 +19,6 @@ struct monitor {
 	GHashTable *asked; /* of struct question: to be answered */
 	bool stopped;      /* as the last STOP or RESUME event said */
 	bool ended;        /* libvirt has said that its run has */
-	bool away;         /* the daemon is */
 	/* It has the domain. */
 	bool keeps;
 	rs_domain_changed_fn changed;
@@ -76,7 +75,10 @@ static void on_answer(void *data, const char *reply, const struct rs_error *err)
 		if (!root)
 			root = refusal("libvirt: the answer is no JSON object");
 		rs_monitor_heard(monitor);
-		rs_monitor_take_answer(monitor, question->id, root);
+		if (reply)
+			rs_monitor_take_answer(monitor, question->id, root);
+		else
+			rs_monitor_take_refusal(monitor, question->id, root);
 	}
 	g_free(question);
 }
@@ -164,8 +166,9 @@ static void await_end(struct monitor *monitor)
 	pid_t pid = monitor->monitor.pid;
 
 	rs_monitor_listen(&monitor->monitor, NULL);
-	while (pid > 0 && !rs_process_living_task(pid) && !monitor->away && !monitor->ended &&
-	       g_get_monotonic_time() < end && rs_domain_wait(monitor->domain, END_MS))
+	while (pid > 0 && !rs_process_living_task(pid) && !monitor->monitor.away &&
+	       !monitor->ended && g_get_monotonic_time() < end &&
+	       rs_domain_wait(monitor->domain, END_MS))
 		rs_domain_take(monitor->domain);
 }
 
@@ -198,13 +201,13 @@ static void take_notice(struct monitor *monitor, enum rs_domain_change change)
 		monitor->ended = true;
 		rs_monitor_closed(&monitor->monitor);
 	} else if (change == RS_DOMAIN_LOST) {
-		monitor->away = true;
+		monitor->monitor.away = true;
 	} else if (change == RS_DOMAIN_FOUND) {
-		monitor->away = false;
-	} else if (monitor->away && change == RS_DOMAIN_SUSPENDED && !monitor->stopped) {
+		monitor->monitor.away = false;
+	} else if (monitor->monitor.away && change == RS_DOMAIN_SUSPENDED && !monitor->stopped) {
 		/* Such events of QEMU come by themselves while the daemon is there. */
 		on_event(monitor, "STOP", NULL);
-	} else if (monitor->away && change == RS_DOMAIN_RESUMED && monitor->stopped) {
+	} else if (monitor->monitor.away && change == RS_DOMAIN_RESUMED && monitor->stopped) {
 		on_event(monitor, "RESUME", NULL);
 	}
 }

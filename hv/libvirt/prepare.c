@@ -29,6 +29,7 @@ struct work {
 	const struct rs_prepare_wish *wish;
 	struct rs_domain_status status;
 	struct rs_preparation *out;
+	gint64 let_go; /* until when QEMU may have files open that are to be removed */
 };
 
 /* ---- results ---- */
@@ -289,6 +290,37 @@ static int check_present(struct work *work, const struct rs_xml_shmem *ours,
 	return 0;
 }
 
+/* Whether a definition, as it is now, has such memory. In doubt, yes. */
+static bool is_defined(struct work *work, bool inactive, const char *name)
+{
+	g_autofree char *text = NULL;
+	struct rs_domain_xml *xml = NULL;
+	bool found;
+
+	if (inactive ? !work->status.persistent : work->status.state == RS_DOMAIN_OFF)
+		return false;
+	if (read_xml(work, inactive, &text, &xml, NULL))
+		return true;
+	found = find_shmem(xml, name) != NULL;
+	rs_domain_xml_free(xml);
+	return found;
+}
+
+/* Whoever made a file of this name before QEMU would own the guest's trace. */
+static int clear_place(struct work *work, struct rs_prepared *change)
+{
+	int ret;
+
+	if (is_defined(work, false, change->name) || is_defined(work, true, change->name))
+		return 0;
+	ret = rs_host_remove_shmem(change->name, &change->err);
+	if (!ret || ret == -ENOENT) {
+		change->err = (struct rs_error){0};
+		return 0;
+	}
+	return rs_error_prefix(&change->err, "somebody has made the domain's memory before it");
+}
+
 static int add(struct work *work, const struct rs_domain_xml *xml, struct rs_prepared *change)
 {
 	const struct rs_xml_shmem *ours = rs_domain_xml_ours(xml);
@@ -312,6 +344,9 @@ static int add(struct work *work, const struct rs_domain_xml *xml, struct rs_pre
 	change->element = element_of(change->name, RS_XML_MASTER, change->mib, &at);
 	if (work->wish->dry_run)
 		return 0;
+	ret = clear_place(work, change);
+	if (ret)
+		return ret;
 	ret = rs_domain_attach_device(work->domain, change->element, change->inactive,
 				      &change->err);
 	if (!ret)
@@ -366,28 +401,10 @@ static void do_one(struct work *work, bool inactive)
 
 /* ---- the files that are left ---- */
 
-/* Whether a definition, as it is now, has such memory. In doubt, yes. */
-static bool is_defined(struct work *work, bool inactive, const char *name)
-{
-	g_autofree char *text = NULL;
-	struct rs_domain_xml *xml = NULL;
-	bool found;
-
-	if (inactive ? !work->status.persistent : work->status.state == RS_DOMAIN_OFF)
-		return false;
-	if (read_xml(work, inactive, &text, &xml, NULL))
-		return true;
-	found = find_shmem(xml, name) != NULL;
-	rs_domain_xml_free(xml);
-	return found;
-}
-
 /* QEMU lets go of the memory somewhat after the device. */
 static void remove_in_time(struct work *work, const char *name, struct rs_error *err)
 {
-	gint64 end = g_get_monotonic_time() + LET_GO_MS * G_TIME_SPAN_MILLISECOND;
-
-	while (rs_host_remove_shmem(name, err) == -EBUSY && g_get_monotonic_time() < end)
+	while (rs_host_remove_shmem(name, err) == -EBUSY && g_get_monotonic_time() < work->let_go)
 		g_usleep(LOOK_MS * 1000);
 	if (!rs_host_remove_shmem(name, err) || err->code == ENOENT)
 		*err = (struct rs_error){0};
@@ -414,8 +431,9 @@ static void remove_files(struct work *work)
 	GDir *dir = g_dir_open("/dev/shm", 0, NULL);
 	const char *name;
 
+	work->let_go = g_get_monotonic_time() + LET_GO_MS * G_TIME_SPAN_MILLISECOND;
 	while (dir && (name = g_dir_read_name(dir)))
-		if (g_str_has_prefix(name, stem))
+		if (rs_host_is_shmem(name, stem))
 			remove_file(work, name);
 	if (dir)
 		g_dir_close(dir);

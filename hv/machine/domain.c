@@ -14,6 +14,12 @@
 
 /* ---- how it is reached ---- */
 
+char *rs_machine_domain_via(const struct rs_domain *domain)
+{
+	return g_strdup_printf(RS_VIA_DOMAIN "%s#%s#%s", rs_domain_uri(domain),
+			       rs_domain_uuid(domain), rs_domain_name(domain));
+}
+
 int rs_machine_find_domain(const char *uri, const char *name, char **via, char **called,
 			   struct rs_error *err)
 {
@@ -23,8 +29,7 @@ int rs_machine_find_domain(const char *uri, const char *name, char **via, char *
 	if (ret)
 		return ret;
 	if (rs_domain_is_qemu(domain)) {
-		*via = g_strdup_printf(RS_VIA_DOMAIN "%s#%s#%s", rs_domain_uri(domain),
-				       rs_domain_uuid(domain), rs_domain_name(domain));
+		*via = rs_machine_domain_via(domain);
 		*called = g_strdup(rs_domain_name(domain));
 	} else {
 		ret = rs_error_set(err, ENOTSUP, "'%s' on %s is not run by QEMU",
@@ -53,6 +58,29 @@ bool rs_machine_split_domain(const char *via, char **uri, char **uuid)
 	const char *name;
 
 	return split(via, uri, uuid, &name);
+}
+
+/* "/system" of qemu:///system and of qemu+unix:///system?socket=…: to be freed. */
+static char *daemon_of(const char *uri)
+{
+	char *path = NULL;
+
+	return g_uri_split(uri, G_URI_FLAGS_NONE, NULL, NULL, NULL, NULL, &path, NULL, NULL, NULL)
+		       ? path
+		       : g_strdup(uri);
+}
+
+bool rs_machine_same_domain(const char *via, const char *other)
+{
+	g_autofree char *uri = NULL, *uuid = NULL, *other_uri = NULL, *other_uuid = NULL;
+	g_autofree char *daemon = NULL, *other_daemon = NULL;
+	const char *name;
+
+	if (!split(via, &uri, &uuid, &name) || !split(other, &other_uri, &other_uuid, &name))
+		return false;
+	daemon = daemon_of(uri);
+	other_daemon = daemon_of(other_uri);
+	return g_ascii_strcasecmp(uuid, other_uuid) == 0 && g_strcmp0(daemon, other_daemon) == 0;
 }
 
 char *rs_machine_domain_name(const char *via)

@@ -9,6 +9,7 @@
 #define RS_HV_MACHINE_DOMAIN_H
 
 #include "base/error.h"
+#include "libvirt/domain.h"
 #include "target/monitor.h"
 #include <glib.h>
 #include <stdbool.h>
@@ -22,6 +23,15 @@
  */
 int rs_machine_find_domain(const char *uri, const char *name, char **via, char **called,
 			   struct rs_error *err);
+
+/* How a session reaches an open domain, to be freed. */
+char *rs_machine_domain_via(const struct rs_domain *domain);
+
+/*
+ * Whether both mean one domain, which may have been renamed, or be reached by another socket: the
+ * UUID counts, and which of libvirt's daemons it is.
+ */
+bool rs_machine_same_domain(const char *via, const char *other);
 
 /* How libvirt is asked for it, both to be freed. False: `via` is no domain's. */
 bool rs_machine_split_domain(const char *via, char **uri, char **uuid);

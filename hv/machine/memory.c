@@ -44,6 +44,26 @@ int rs_machine_open_memory(const char *path, enum rs_machine_word word, int *out
 	return ret;
 }
 
+int rs_machine_check_memory(int fd, uid_t user, const char *path, struct rs_error *err)
+{
+	struct stat is, asked;
+	bool there;
+
+	if (fstat(fd, &is))
+		return rs_error_set(err, errno, "the device's memory: %s", g_strerror(errno));
+	/* Root's processes have all files anyway. */
+	if (user && is.st_uid != user)
+		return rs_error_set(err, ENOTSUP,
+				    "the device's memory belongs to user %u, and QEMU to %u",
+				    is.st_uid, user);
+	if (!path)
+		return 0;
+	there = !lstat(path, &asked);
+	if (there ? is.st_dev != asked.st_dev || is.st_ino != asked.st_ino : is.st_nlink)
+		return rs_error_set(err, ENOTSUP, "QEMU has another file open than %s", path);
+	return 0;
+}
+
 /* ---- what it holds ---- */
 
 enum content { NOTHING, REGIONS, OTHER_VERSION, SOMETHING_ELSE };

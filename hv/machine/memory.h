@@ -37,9 +37,12 @@ struct rs_machine_memory_wish {
 
 /* Who says that the file is such a memory, and so how far that is believed. */
 enum rs_machine_word {
-	RS_MACHINE_WORD_OURS,   /* our user, or the system: any file */
-	RS_MACHINE_WORD_DAEMON, /* libvirt's daemon: its path is no link */
-	RS_MACHINE_WORD_GUEST, /* a QEMU, which its guest may have taken over: it is also our own */
+	RS_MACHINE_WORD_OURS, /* our user, or the system: any file */
+	/*
+	 * A QEMU, which its guest may have taken over, or libvirt's daemon, in whose place anybody
+	 * may have made the file: no link, and our own.
+	 */
+	RS_MACHINE_WORD_GUEST,
 };
 
 /*
@@ -48,6 +51,13 @@ enum rs_machine_word {
  */
 int rs_machine_open_memory(const char *path, enum rs_machine_word word, int *fd,
 			   struct rs_error *err);
+
+/*
+ * The file of a QEMU that may have put another one in its place before it was opened. -ENOTSUP: it
+ * does not belong to `user`, whose process that is. `path`: what it has to be, unless that was
+ * removed while QEMU had it; NULL: unknown.
+ */
+int rs_machine_check_memory(int fd, uid_t user, const char *path, struct rs_error *err);
 
 /*
  * Takes the regions in `fd` up, or lays them out. Takes `fd` over on success. `lines` (of char *)

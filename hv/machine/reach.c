@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHM "shm:"
@@ -55,24 +56,50 @@ static int reach_memory(const struct rs_machine_reach *wish, struct rs_machine *
 	return 0;
 }
 
+bool rs_machine_reach_same(const char *via, const char *other)
+{
+	return g_strcmp0(via, other) == 0 || rs_machine_same_domain(via, other);
+}
+
 /* ---- a QEMU ---- */
 
-static enum rs_machine_word word_of(const struct rs_machine_reach *wish,
-				    const struct rs_qemu_adopted *found)
+/* QEMU makes such a file readable for everybody, and what the guest does stands there. */
+static void keep_private(int fd)
 {
+	struct stat st;
+
+	if (!fstat(fd, &st) && st.st_mode & (S_IRWXG | S_IRWXO))
+		fchmod(fd, st.st_mode & S_IRWXU);
+}
+
+/* `path`: where the memory has to lie; NULL: where QEMU says. */
+static int open_device(const struct rs_qemu_adopted *found, const char *path, int *out,
+		       struct rs_error *err)
+{
+	enum rs_machine_word word = found->is_open ? RS_MACHINE_WORD_OURS : RS_MACHINE_WORD_GUEST;
+	int fd = -1, ret = rs_machine_open_memory(found->region, word, &fd, err);
+
+	if (ret)
+		return ret;
 	if (found->is_open)
-		return RS_MACHINE_WORD_OURS;
-	return g_str_has_prefix(wish->via, RS_VIA_DOMAIN) ? RS_MACHINE_WORD_DAEMON
-							  : RS_MACHINE_WORD_GUEST;
+		ret = rs_machine_check_memory(fd, found->user, path, err);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	keep_private(fd);
+	*out = fd;
+	return 0;
 }
 
 /* After the target, whose errors leave all as it was. */
 static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu_adopted *found,
-		       struct rs_machine *machine, GPtrArray *lines, struct rs_error *err)
+		       const char *path, struct rs_machine *machine, GPtrArray *lines,
+		       struct rs_error *err)
 {
 	struct rs_machine_memory_wish memory = wish->memory;
 	bool can_patch = false;
-	int fd = -1, ret = rs_machine_open_memory(found->region, word_of(wish, found), &fd, err);
+	int fd = -1, ret = open_device(found, path, &fd, err);
 
 	if (ret)
 		return ret;
@@ -114,7 +141,7 @@ static int reach_qemu(struct rs_monitor *monitor, pid_t pid, const struct rs_mac
 		rs_monitor_destroy(monitor);
 		return ret;
 	}
-	ret = take_device(wish, &found, &machine, lines, err);
+	ret = take_device(wish, &found, device->memory, &machine, lines, err);
 	if (ret)
 		rs_machine_clear(&machine);
 	else

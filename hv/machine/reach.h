@@ -23,6 +23,8 @@ struct rs_machine_reach {
 
 /* What people call it: the last part of its path, or the like. To be freed. */
 char *rs_machine_reach_name(const char *via);
+/* Whether both lead to one machine, or one memory, as far as they say. */
+bool rs_machine_reach_same(const char *via, const char *other);
 
 /*
  * `lines` (of char *) gets what people are to know. Errors: -EINVAL `via` is of no known kind; as

@@ -13,6 +13,7 @@
 #define CHUNK 4096u      /* bytes of the list that are read at a time */
 #define MAX_STRIDE 256u  /* bytes of an entry of a later version */
 #define KNOWN_AT_ONCE 8u /* known sites that are passed over in the time of one check */
+#define SLOW_MAX 4u      /* rs_target.slow_reads of a step, and those of one site */
 
 /*
  * All entries are read, then those with the same text are found, among themselves and among the
@@ -30,6 +31,7 @@ struct rs_site_load {
 	struct texts *texts; /* from COMPARE on */
 	GArray *refused;     /* while a step is done, as the reader */
 	uint64_t refused_count;
+	uint64_t slow_before; /* the target's slow_reads when this step began */
 	struct rs_page_reader *reader;
 	struct rs_jump_target seen; /* the one that was decoded last */
 };
@@ -288,6 +290,15 @@ static int check_list(const struct rs_site_list *list, uint32_t budget, struct r
 	return 0;
 }
 
+/*
+ * A guest may choose page tables of which each read takes questions to QEMU. Then a step ends
+ * early: its caller has others to serve.
+ */
+static bool is_slow(const struct rs_site_load *load)
+{
+	return load->target->slow_reads - load->slow_before >= SLOW_MAX;
+}
+
 /* Reads entries as long as they fit into a chunk, `count` at most. */
 static int read_some(struct rs_site_load *load, uint32_t count, struct rs_error *err)
 {
@@ -300,13 +311,13 @@ static int read_some(struct rs_site_load *load, uint32_t count, struct rs_error 
 	ret = rs_page_reader_read(load->reader, at, chunk, (size_t)count * list->stride, NULL, err);
 	if (ret)
 		return rs_error_prefix(err, "provider %" PRIu32 ": site list", list->provider);
-	for (uint32_t i = 0; i < count; i++, at.v += list->stride) {
+	for (uint32_t i = 0; i < count && !(i && is_slow(load)); i++, at.v += list->stride) {
 		struct rs_site entry;
 
 		memcpy(&entry, chunk + i * list->stride, sizeof(entry));
 		read_entry(load, at, &entry);
+		load->next++;
 	}
-	load->next += count;
 	return 0;
 }
 
@@ -387,7 +398,8 @@ int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, 
 	/* A reader keeps what it has read, which must not grow old. */
 	load->reader = rs_page_reader_create(load->target, load->list.root);
 	load->refused = refused;
-	while (count && ret == 1)
+	load->slow_before = load->target->slow_reads;
+	while (count && ret == 1 && !is_slow(load))
 		ret = do_piece(load, &count, sites, err);
 	rs_page_reader_destroy(load->reader);
 	load->reader = NULL;

@@ -67,7 +67,8 @@ struct rs_site_load;
 int rs_site_load_begin(struct rs_target *target, const struct rs_site_list *list, uint32_t budget,
 		       struct rs_site_load **out, struct rs_error *err);
 /*
- * Does about as much as it takes to check `count` sites. 1: there is more to do; 0: it is done.
+ * Does about as much as it takes to check `count` sites, or less where rs_target.slow_reads grow.
+ * 1: there is more to do; 0: it is done.
  * -EFAULT the list cannot be read: then sites has got none.
  */
 int rs_site_load_step(struct rs_site_load *load, uint32_t count, GArray *sites, GArray *refused,

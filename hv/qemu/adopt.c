@@ -53,20 +53,29 @@ static bool is_writable(pid_t pid, const char *number)
 	return flags && (g_ascii_strtoull(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) == O_RDWR;
 }
 
-/* Whether it belongs to the process's user. Root has all files. */
-static bool is_own(pid_t pid, const char *link)
+static bool find_user(pid_t pid, uid_t *out)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/status", (int)pid);
 	g_autofree char *text = NULL;
 	const char *line;
 	unsigned int uid;
-	struct stat st;
 
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return false;
 	line = strstr(text, "\nUid:");
-	return line && sscanf(line, "\nUid: %*u %u", &uid) == 1 &&
-	       (!uid || (!stat(link, &st) && st.st_uid == uid));
+	if (!line || sscanf(line, "\nUid: %*u %u", &uid) != 1)
+		return false;
+	*out = uid;
+	return true;
+}
+
+/* Whether it belongs to the process's user. Root has all files. */
+static bool is_own(pid_t pid, const char *link)
+{
+	struct stat st;
+	uid_t uid;
+
+	return find_user(pid, &uid) && (!uid || (!stat(link, &st) && st.st_uid == uid));
 }
 
 /* Whether that descriptor is one of the file at `path`, or that it had when it was opened. */
@@ -120,9 +129,11 @@ static int find_region(struct rs_qemu *qemu, const char *expected, struct rs_err
 				    qemu->file, expected);
 	qemu->region_path = find_open_file(qemu->process.pid, qemu->file, &known);
 	qemu->region_open = qemu->region_path != NULL;
+	if (qemu->region_open && !find_user(qemu->process.pid, &qemu->user))
+		return rs_error_set(err, ESRCH, "QEMU has ended");
 	if (qemu->region_path)
 		return 0;
-	if (known && !expected)
+	if (known)
 		return rs_error_set(err, ENOTSUP,
 				    "QEMU says that the device's memory is %s, and does not have "
 				    "a file of its own there open for writing",
@@ -149,13 +160,17 @@ static int save(struct rs_qemu *qemu, const char *via, struct rs_error *err)
 	return 0;
 }
 
-/* Whether an earlier session has left its files, and they are about this process. */
+/*
+ * Whether an earlier session has left its files, and they are about this process. Of one that is
+ * not known nobody can tell.
+ */
 static bool is_left(const struct rs_qemu *qemu)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
 	pid_t pid = qemu->process.pid;
 
-	return g_key_file_load_from_file(file, qemu->state_path, G_KEY_FILE_NONE, NULL) &&
+	return pid > 0 &&
+	       g_key_file_load_from_file(file, qemu->state_path, G_KEY_FILE_NONE, NULL) &&
 	       g_key_file_get_integer(file, GROUP, "pid", NULL) == (int)pid &&
 	       g_key_file_get_uint64(file, GROUP, "start", NULL) == rs_process_start_time(pid);
 }
@@ -253,7 +268,8 @@ static int adopt(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config
 		return rc;
 	qemu->monitor = config->monitor;
 	rs_monitor_set_process(qemu->monitor, qemu->process.pid);
-	qemu->guestmem = rs_guestmem_create(qemu->monitor, qemu->process.pid);
+	qemu->guestmem =
+		rs_guestmem_create(qemu->monitor, qemu->process.pid, &qemu->target.slow_reads);
 	rs_qemu_init_ops(qemu, facts->accel);
 	rs_qemu_watch(qemu);
 	say_facts(qemu, facts, lines);
@@ -281,6 +297,7 @@ int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **
 			.name = qemu->machine,
 			.region = qemu->region_path,
 			.is_open = qemu->region_open,
+			.user = qemu->user,
 			.file = qemu->file,
 			.size = facts.size,
 		};

@@ -19,6 +19,7 @@
 
 #include "target/monitor.h"
 #include "target/target.h"
+#include <sys/types.h>
 
 struct rs_qemu_adopt_config {
 	struct rs_monitor *monitor; /* connected; taken over on success, with its listener */
@@ -35,9 +36,14 @@ struct rs_qemu_adopt_config {
 struct rs_qemu_adopted {
 	const char *name;   /* the machine's; NULL: it has none */
 	const char *region; /* path by which the device's memory can be opened */
-	bool is_open;       /* … which leads to a descriptor of QEMU's, open for writing */
-	const char *file;   /* the path that QEMU was given, for messages */
-	uint64_t size;      /* of that memory, bytes */
+	/*
+	 * … which leads to a descriptor of QEMU's, open for writing. QEMU may put another file
+	 * there before `region` is opened: rs_machine_check_memory().
+	 */
+	bool is_open;
+	uid_t user;       /* of QEMU's process, if is_open */
+	const char *file; /* the path that QEMU was given, for messages */
+	uint64_t size;    /* of that memory, bytes */
 };
 
 /*

@@ -15,19 +15,22 @@
 #define LOW_END CHUNK      /* below it QEMU maps memory by the page */
 #define CHUNKS_MAX 4096u   /* that are remembered */
 #define NOT_RAM UINT64_MAX
+#define IN_PARTS (UINT64_MAX - 1) /* a chunk, of which some pages are RAM */
 
 struct rs_guestmem {
 	struct rs_monitor *monitor;
+	uint64_t *questions;
 	int fd;             /* /proc/PID/mem; -1: none */
 	GHashTable *places; /* guest address of a chunk or page → its place in the process */
 };
 
-struct rs_guestmem *rs_guestmem_create(struct rs_monitor *monitor, pid_t pid)
+struct rs_guestmem *rs_guestmem_create(struct rs_monitor *monitor, pid_t pid, uint64_t *questions)
 {
 	struct rs_guestmem *mem = g_new0(struct rs_guestmem, 1);
 	g_autofree char *path = g_strdup_printf("/proc/%d/mem", (int)pid);
 
 	mem->monitor = monitor;
+	mem->questions = questions;
 	mem->fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	mem->places = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return mem;
@@ -69,6 +72,7 @@ static int ask_place(struct rs_guestmem *mem, uint64_t at, uint64_t *out, struct
 	const char *number;
 	int rc = rs_qemu_human(mem->monitor, line, RS_QEMU_PATIENCE_MS, &said, err);
 
+	++*mem->questions;
 	if (rc < 0)
 		return rc;
 	number = strstr(said, ") is 0x");
@@ -86,7 +90,7 @@ static void remember(struct rs_guestmem *mem, uint64_t start, uint64_t place)
 			    g_memdup2(&place, sizeof(place)));
 }
 
-static bool recall(struct rs_guestmem *mem, uint64_t start, uint64_t *place)
+static bool recall(const struct rs_guestmem *mem, uint64_t start, uint64_t *place)
 {
 	const uint64_t *known = g_hash_table_lookup(mem->places, &start);
 
@@ -109,7 +113,29 @@ static int page_place(struct rs_guestmem *mem, uint64_t page, uint64_t *out, str
 	return rc;
 }
 
-/* The place of the page at `page`. Whole chunks of RAM lie in one piece. */
+static uint64_t place_of_chunk(uint64_t first, uint64_t end)
+{
+	if (first == NOT_RAM && end == NOT_RAM)
+		return NOT_RAM;
+	return first == NOT_RAM || end == NOT_RAM || end - first != CHUNK - RS_PAGE_SIZE ? IN_PARTS
+											 : first;
+}
+
+/* Whether it is known, so that find_place() asks nobody. */
+static bool is_known(const struct rs_guestmem *mem, uint64_t page)
+{
+	const uint64_t chunk = page - page % CHUNK;
+	uint64_t place = IN_PARTS;
+
+	if (page >= LOW_END && !recall(mem, chunk, &place))
+		return false;
+	return place != IN_PARTS || recall(mem, page | 1, &place);
+}
+
+/*
+ * The place of the page at `page`. Whole chunks of RAM lie in one piece, and where neither end of
+ * one is RAM, none of it is taken for RAM.
+ */
 static int find_place(struct rs_guestmem *mem, uint64_t page, uint64_t *out, struct rs_error *err)
 {
 	const uint64_t chunk = page - page % CHUNK, last = CHUNK - RS_PAGE_SIZE;
@@ -124,13 +150,12 @@ static int find_place(struct rs_guestmem *mem, uint64_t page, uint64_t *out, str
 			rc = ask_place(mem, chunk + last, &end, err);
 		if (rc < 0)
 			return rc;
-		if (first == NOT_RAM || end == NOT_RAM || end - first != last)
-			first = NOT_RAM;
+		first = place_of_chunk(first, end);
 		remember(mem, chunk, first);
 	}
-	if (first == NOT_RAM)
+	if (first == IN_PARTS)
 		return page_place(mem, page, out, err);
-	*out = first + (page - chunk);
+	*out = first == NOT_RAM ? NOT_RAM : first + (page - chunk);
 	return 0;
 }
 
@@ -178,6 +203,7 @@ static int read_by_monitor(struct rs_guestmem *mem, uint64_t at, void *out, size
 	g_autofree char *said = NULL;
 	int rc = rs_qemu_human(mem->monitor, line, RS_QEMU_PATIENCE_MS, &said, err);
 
+	++*mem->questions;
 	if (rc < 0)
 		return rc;
 	if (!parse_words(said, words, count))
@@ -186,21 +212,35 @@ static int read_by_monitor(struct rs_guestmem *mem, uint64_t at, void *out, size
 	return 0;
 }
 
+/* ---- by the stub ---- */
+
+static int read_by_stub(struct rs_gdb *gdb, uint64_t at, uint8_t *out, size_t size,
+			struct rs_error *err)
+{
+	struct rs_gdb_read reads[RS_PAGE_SIZE / RS_GDB_READ_MAX];
+	bool bad[G_N_ELEMENTS(reads)] = {false};
+	size_t n = 0;
+	int rc;
+
+	for (size_t done = 0; done < size; done += reads[n++].size)
+		reads[n] = (struct rs_gdb_read){at + done, out + done,
+						(uint32_t)MIN(size - done, RS_GDB_READ_MAX)};
+	rc = rs_gdb_read(gdb, reads, n, bad, err);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		if (bad[i])
+			rc = not_ram(at, err);
+	return rc;
+}
+
 /* A part that lies in one page. */
 static int read_part(struct rs_guestmem *mem, struct rs_gdb *gdb, uint64_t at, void *out,
 		     size_t size, struct rs_error *err)
 {
-	const struct rs_gdb_read read = {at, out, (uint32_t)size};
-	bool bad = false;
-	int rc;
-
-	if (mem->fd >= 0)
+	if (mem->fd >= 0 && (!gdb || is_known(mem, at - at % RS_PAGE_SIZE)))
 		return read_direct(mem, at, out, size, err);
 	/* While the stub is connected, the monitor works too, but takes longer. */
-	if (!gdb || size > RS_GDB_READ_MAX)
-		return read_by_monitor(mem, at, out, size, err);
-	rc = rs_gdb_read(gdb, &read, 1, &bad, err);
-	return rc == 0 && bad ? not_ram(at, err) : rc;
+	return gdb ? read_by_stub(gdb, at, out, size, err)
+		   : read_by_monitor(mem, at, out, size, err);
 }
 
 int rs_guestmem_read(struct rs_guestmem *mem, struct rs_gdb *gdb, uint64_t at, void *out,

@@ -15,8 +15,11 @@
 
 struct rs_guestmem;
 
-/* `pid`: QEMU's process; 0: unknown. The monitor outlives it. */
-struct rs_guestmem *rs_guestmem_create(struct rs_monitor *monitor, pid_t pid);
+/*
+ * `pid`: QEMU's process; 0: unknown. The monitor outlives it. *questions grows with each question
+ * to the monitor.
+ */
+struct rs_guestmem *rs_guestmem_create(struct rs_monitor *monitor, pid_t pid, uint64_t *questions);
 /* NULL is accepted. */
 void rs_guestmem_destroy(struct rs_guestmem *mem);
 /* Memory may have come, gone or moved: after a reset. */
@@ -26,7 +29,8 @@ void rs_guestmem_forget(struct rs_guestmem *mem);
 bool rs_guestmem_is_direct(const struct rs_guestmem *mem);
 
 /*
- * Copies guest-physical memory. `gdb` is the connected stub, in its physical mode; NULL: none.
+ * Copies guest-physical memory. `gdb` is the connected stub, in its physical mode; NULL: none. The
+ * guest stands still while it is connected, so the monitor is not asked then where memory lies.
  * -EFAULT: some of it is not RAM. Others as rs_monitor_call() and rs_gdb_read().
  */
 int rs_guestmem_read(struct rs_guestmem *mem, struct rs_gdb *gdb, uint64_t at, void *out,

@@ -44,7 +44,8 @@ struct rs_qemu {
 	char *name, *uuid;
 	char *qmp_path, *gdb_path, *state_path, *pause_path, *region_path;
 	char *file;       /* of a device's memory, as QEMU calls it */
-	bool region_open; /* region_path leads to a descriptor of QEMU's */
+	bool region_open; /* region_path leads to a descriptor of QEMU's … */
+	uid_t user;       /* … whose process is this user's */
 	uint64_t memory;
 	uint8_t *ram; /* file order; see ram_at() */
 
@@ -64,13 +65,14 @@ struct rs_qemu {
 	GSource *teller;
 
 	bool attached, started, ended;
-	bool asked;       /* ready() has asked it, and waits for the answer */
-	bool answered;    /* it has answered something since then */
-	bool wanted;      /* somebody has asked for it who is to hear when it answers again */
-	bool running;     /* as the last STOP or RESUME event said */
-	bool pausing;     /* q_pause() is at work, and causes the next STOP event */
-	bool stop_seen;   /* a STOP event came since this was cleared */
-	uint32_t resumes; /* RESUME events that we caused and that are still to come */
+	bool asked;     /* ready() has asked it, and waits for the answer */
+	bool answered;  /* it has answered something since then */
+	bool wanted;    /* somebody has asked for it who is to hear when it answers again */
+	bool running;   /* nobody but us has stopped it, as the last events said */
+	bool pausing;   /* q_pause() is at work, and causes the next STOP event */
+	bool stop_seen; /* a STOP event came since this was cleared */
+	/* Events STOP and RESUME that we caused and that are still to come. */
+	uint32_t stops, resumes;
 	bool resumed_by_other;
 	bool ours;                  /* we paused the VM, so we resume it */
 	bool left_paused;           /* a session that died left the VM paused, or we did */

@@ -13,7 +13,7 @@
 #define KILL_AFTER_MS 3000
 #define KILL_SILENT_MS 300
 #define KILLER_LOOK_MS 50
-#define LATE_STOP_MS 2000
+#define NEWS_MS 50
 #define FREE_AGAIN_US 50000
 
 /* ---- events of QEMU ---- */
@@ -54,10 +54,15 @@ static gboolean on_free(gpointer data)
 
 static void on_stop(struct rs_qemu *qemu)
 {
-	qemu->running = false;
 	qemu->stop_seen = true;
+	if (qemu->stops) {
+		qemu->stops--;
+		return;
+	}
 	if (qemu->pausing)
 		return;
+	qemu->running = false;
+	qemu->target.held |= !qemu->gdb && !qemu->stray;
 	tell(qemu, RS_PAUSE_STOPPED);
 	if (!qemu->stray)
 		return;
@@ -374,28 +379,18 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
-/*
- * The VM ran right before, and stands still now, so a STOP event is under way. If it was lost, it
- * was us all the same.
- */
-static void await_stop(struct rs_qemu *qemu)
-{
-	struct rs_patience patience =
-		rs_patience_new(qemu->process.pid, g_get_monotonic_time() + LATE_STOP_MS * 1000);
-
-	while (!qemu->stop_seen && qemu->monitor->ops->wait(qemu->monitor, &patience, NULL) == 0)
-		rs_monitor_drain(qemu->monitor);
-	qemu->stop_seen = true;
-}
-
 /* Stops the VM, and finds out whether it was us who stopped it. */
 static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 {
-	bool before = false, running = false;
-	int rc = qemu->monitor->events_late ? rs_qemu_query_running(qemu, &before, err) : 0;
+	const bool late = qemu->monitor->events_late, away = qemu->monitor->away;
+	/* Nobody else can stop it while libvirt's daemon is away. */
+	bool before = qemu->running, running = false;
+	int rc = late && !away ? rs_qemu_query_running(qemu, &before, err) : 0;
 
 	if (rc < 0)
 		return rc;
+	if (away)
+		qemu->stops = qemu->resumes = 0;
 	rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS, &qemu->gdb,
 			    err);
 	if (rc == -ETIMEDOUT) {
@@ -408,29 +403,50 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 	 * QEMU sends STOP when a running VM stops, and before the answer to this query. If there
 	 * was no STOP, somebody else had stopped the VM before.
 	 */
-	if (rc == 0)
+	if (rc == 0 && !away)
 		rc = rs_qemu_query_running(qemu, &running, err);
 	if (rc == 0 && running) { /* a "cont" came after the stop: nothing is to be undone */
 		qemu->stop_seen = qemu->left_paused = qemu->owes = false;
 		rc = rs_error_set(err, EBUSY, "somebody lets the guest run on");
+	} else if (qemu->gdb && before && !qemu->stop_seen && (late || rc < 0)) {
+		/* Its STOP comes later, or has been lost: it was us all the same. */
+		qemu->stop_seen = true;
+		qemu->stops += !away;
 	}
-	if (rc == 0 && before)
-		await_stop(qemu);
 	if (rc == 0)
 		rc = rs_gdb_set_physical(qemu->gdb, true, err);
 	return rc;
 }
 
-/* Lets a VM run on which a pause that failed has stopped. Does not wait. */
+/* Lets the VM run on by the stub, which is closed. It has done it once that has answered. */
+static int run_on(struct rs_qemu *qemu, struct rs_error *err)
+{
+	int rc;
+
+	/* The mode belongs to QEMU, not to the connection. A later debugger expects it off. */
+	rs_gdb_set_physical(qemu->gdb, false, NULL);
+	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), true, err);
+	if (rc == 0) {
+		rs_qemu_mark_pause(qemu, false);
+		qemu->owes = qemu->left_paused = false;
+	}
+	/* After a failed write the stub may be out of step. QMP works as soon as QEMU looks at its
+	 * sockets again. */
+	if (rc == -ETIMEDOUT)
+		rs_monitor_doubt(qemu->monitor);
+	return rc < 0 ? let_go(qemu, err) : 0;
+}
+
+/* Lets a VM run on which a pause that failed has stopped. */
 static void give_up(struct rs_qemu *qemu)
 {
-	bool stopped = qemu->gdb || qemu->stop_seen;
-
-	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
-	if (stopped && qemu->ours)
+	if (qemu->gdb && qemu->ours)
+		qemu->resumes += run_on(qemu, NULL) == 0 && !qemu->monitor->away;
+	else if (qemu->stop_seen && qemu->ours)
 		qemu->resumes += let_go(qemu, NULL) == 0;
 	else if (!qemu->stray) /* nor will it be stopped later */
 		rs_qemu_mark_pause(qemu, false);
+	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
 }
 
 static int q_pause(struct rs_target *target, struct rs_error *err)
@@ -466,35 +482,49 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
+/*
+ * Whether somebody else has let the VM run on since we connected. What we have asked the stub since
+ * has stopped it again, and then only we can let it go. Its news may be under way still; they are
+ * waited for, since the guest stands still anyway.
+ */
+static bool was_resumed(struct rs_qemu *qemu)
+{
+	gint64 end = g_get_monotonic_time() + NEWS_MS * 1000;
+	struct rs_patience patience = rs_patience_new(qemu->process.pid, end);
+	bool running = false;
+
+	rs_monitor_drain(qemu->monitor);
+	if (qemu->monitor->away || rs_monitor_is_silent(qemu->monitor))
+		return qemu->resumed_by_other;
+	if (rs_qemu_query_running(qemu, &running, NULL) == 0 && running)
+		return false;
+	while (qemu->monitor->events_late && !qemu->resumed_by_other &&
+	       rs_monitor_wait(qemu->monitor, &patience, NULL) == 0)
+		;
+	return qemu->resumed_by_other;
+}
+
 static int q_resume(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	int rc;
+	const bool ours = qemu->ours;
+	int rc = 0;
 
 	if (qemu->ended || (!qemu->gdb && !qemu->owes))
 		return 0;
 	/* It was paused by hand, perhaps long ago. */
-	if (qemu->gdb && !rs_monitor_is_fresh(qemu->monitor))
+	if (qemu->gdb && ours && !rs_monitor_is_fresh(qemu->monitor))
 		rs_gdb_hurry(qemu->gdb);
-	if (!qemu->gdb) {
+	if (!qemu->gdb)
 		rc = let_go(qemu, err);
-	} else {
-		/* The mode belongs to QEMU, not to the connection. A later debugger expects it
-		 * off. */
-		rs_gdb_set_physical(qemu->gdb, false, NULL);
-		rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), qemu->ours, err);
-		if (rc == 0 && qemu->ours)
-			rs_qemu_mark_pause(qemu, false);
-		/* After a failed write the stub may be out of step. QMP works as soon as QEMU looks
-		 * at its sockets again. */
-		if (rc == -ETIMEDOUT)
-			rs_monitor_doubt(qemu->monitor);
-		if (rc < 0 && qemu->ours)
-			rc = let_go(qemu, err);
-	}
+	else if (ours || was_resumed(qemu))
+		rc = run_on(qemu, err);
+	else /* any packet would stop a VM that somebody lets run on now */
+		rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot resume the guest");
-	if (qemu->ours)
+	/* Whether that will be told */
+	if (ours && !qemu->monitor->away)
 		qemu->resumes += !qemu->resumed_by_other;
 	qemu->left_paused = false;
 	return 0;

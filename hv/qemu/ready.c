@@ -26,7 +26,7 @@ bool rs_qemu_ready(struct rs_target *target)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
 
-	if (qemu->ended || qemu->gdb)
+	if (qemu->ended || qemu->gdb || qemu->monitor->away)
 		return true;
 	/* A pause fails at once then. */
 	if (rs_monitor_is_silent(qemu->monitor))
@@ -113,6 +113,9 @@ int rs_qemu_await(struct rs_qemu *qemu, struct rs_error *err)
 	gint64 deadline = g_get_monotonic_time() + RS_QEMU_PATIENCE_MS * 1000;
 	struct rs_patience patience;
 
+	/* The stub is asked without knowing. */
+	if (qemu->monitor->away)
+		return 0;
 	if (rs_monitor_is_silent(qemu->monitor)) {
 		qemu->wanted = true;
 		return rs_error_set(err, EAGAIN, "QEMU does not answer since an earlier question");

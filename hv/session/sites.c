@@ -129,8 +129,12 @@ bool rs_source_sites_read_on(struct rs_source *source)
 	int ret = 1;
 
 	while (ret == 1 && !rs_turn_over(&source->session->turn)) {
+		uint64_t slow = source->target->slow_reads;
+
 		rs_turn_add(&source->session->turn, (uint64_t)STEP * RS_WORK_SITE);
 		ret = rs_patcher_step_provider(source->patcher, STEP, &refused, &err);
+		rs_turn_add(&source->session->turn,
+			    (source->target->slow_reads - slow) * RS_WORK_SLOW);
 		tell_refusals(source, source->left_out, "refused", NULL);
 		source->left_out += refused;
 	}

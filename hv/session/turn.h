@@ -32,6 +32,7 @@
 #define RS_WORK_WISH 16u     /* an owner's wish is joined to those of others */
 #define RS_WORK_SITE 40u     /* an entry of a list of sites, or the text of a site */
 #define RS_WORK_PATCH 80u    /* a site is switched; a look at one that is right counts 1 */
+#define RS_WORK_SLOW 65536u  /* of rs_target.slow_reads, one */
 #define RS_WORK_MEMBER 64u   /* a region is looked at, whether its process is still there */
 #define RS_WORK_LOG 64u      /* a byte of what a guest logs, for all who listen */
 #define RS_WORK_RENEW 32768u /* a region is laid out anew */

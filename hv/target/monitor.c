@@ -35,11 +35,10 @@ void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, JsonObj
 		monitor->listener.event(monitor->listener.data, name, payload);
 }
 
-bool rs_monitor_take_answer(struct rs_monitor *monitor, gint64 id, JsonNode *root)
+bool rs_monitor_take_refusal(struct rs_monitor *monitor, gint64 id, JsonNode *root)
 {
 	bool known = id == POSTED;
 
-	monitor->heard_at = g_get_monotonic_time();
 	if (monitor->waiting && id == monitor->waiting) {
 		monitor->waiting = 0;
 		monitor->answer = json_node_copy(root);
@@ -52,6 +51,12 @@ bool rs_monitor_take_answer(struct rs_monitor *monitor, gint64 id, JsonNode *roo
 	if (monitor->listener.answered)
 		monitor->listener.answered(monitor->listener.data);
 	return known;
+}
+
+bool rs_monitor_take_answer(struct rs_monitor *monitor, gint64 id, JsonNode *root)
+{
+	monitor->heard_at = g_get_monotonic_time();
+	return rs_monitor_take_refusal(monitor, id, root);
 }
 
 static bool receive_some(struct rs_monitor *monitor)
@@ -106,16 +111,23 @@ static int refuse_closed(struct rs_error *err)
 	return rs_error_set(err, EPIPE, "QEMU has closed its monitor");
 }
 
+int rs_monitor_wait(struct rs_monitor *monitor, struct rs_patience *patience, struct rs_error *err)
+{
+	int rc = monitor->closed ? refuse_closed(err) : monitor->ops->wait(monitor, patience, err);
+
+	if (rc == 0)
+		receive_some(monitor);
+	return rc;
+}
+
 int rs_monitor_await(struct rs_monitor *monitor, struct rs_patience *patience, struct rs_error *err)
 {
 	int rc = 0;
 
-	while (rc == 0 && !is_fresh(monitor)) {
-		if (monitor->closed)
-			return refuse_closed(err);
-		rc = monitor->ops->wait(monitor, patience, err);
-		if (rc == 0)
-			receive_some(monitor);
+	while (rc == 0 && !is_fresh(monitor) && !monitor->away) {
+		rc = rs_monitor_wait(monitor, patience, err);
+		if (rc == -EPIPE)
+			return rc;
 	}
 	monitor->silent |= rc == -ETIMEDOUT;
 	return rc;
@@ -137,18 +149,14 @@ void rs_monitor_doubt(struct rs_monitor *monitor)
 
 static int await_answer(struct rs_monitor *monitor, gint64 deadline, struct rs_error *err)
 {
-	while (!monitor->answer) {
-		struct rs_patience patience = rs_patience_new(monitor->pid, deadline);
-		int rc;
+	int rc = 0;
 
-		if (monitor->closed)
-			return refuse_closed(err);
-		rc = monitor->ops->wait(monitor, &patience, err);
-		if (rc < 0)
-			return rc;
-		receive_some(monitor);
+	while (rc == 0 && !monitor->answer) {
+		struct rs_patience patience = rs_patience_new(monitor->pid, deadline);
+
+		rc = rs_monitor_wait(monitor, &patience, err);
 	}
-	return 0;
+	return rc;
 }
 
 static JsonNode *member(JsonNode *answer, const char *name)

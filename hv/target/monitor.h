@@ -71,9 +71,12 @@ bool rs_monitor_owes(struct rs_monitor *monitor);
  */
 #define RS_MONITOR_FRESH_MS 200
 bool rs_monitor_is_fresh(struct rs_monitor *monitor);
-/* Waits until it has. -ETIMEDOUT: it is silent from now on. */
+/* Waits until it has, or cannot be asked. -ETIMEDOUT: it is silent from now on. */
 int rs_monitor_await(struct rs_monitor *monitor, struct rs_patience *patience,
 		     struct rs_error *err);
+
+/* Waits for news until there are some. -ETIMEDOUT; -EPIPE: the peer has closed. */
+int rs_monitor_wait(struct rs_monitor *monitor, struct rs_patience *patience, struct rs_error *err);
 
 /* Whether the peer is silent, as far as what has arrived tells. */
 bool rs_monitor_is_silent(struct rs_monitor *monitor);
@@ -117,6 +120,11 @@ struct rs_monitor { /* an implementation's object begins with it, zeroed but for
 	 * order, so an event may come after the answer to a later question.
 	 */
 	bool events_late;
+	/*
+	 * Of the implementation: whoever carries commands is away. Each is refused at once, and no
+	 * events come, but the peer may be well.
+	 */
+	bool away;
 	/* Only monitor.c looks at the rest. */
 	bool closed;
 	bool silent;    /* it owes an answer, and has said nothing since that was late */
@@ -138,6 +146,8 @@ void rs_monitor_heard(struct rs_monitor *monitor);
  * the caller's. False: nobody has asked that.
  */
 bool rs_monitor_take_answer(struct rs_monitor *monitor, gint64 id, JsonNode *root);
+/* The same for a command that never reached the peer: `root` says why, as an error. */
+bool rs_monitor_take_refusal(struct rs_monitor *monitor, gint64 id, JsonNode *root);
 void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, JsonObject *payload);
 /* The peer has closed. */
 void rs_monitor_closed(struct rs_monitor *monitor);

@@ -163,6 +163,11 @@ struct rs_target {
 	uint32_t pauses;    /* rs_target_pause() calls that were not undone yet */
 	bool held;          /* somebody else has stopped it too: resume() leaves it stopped */
 	uint64_t paused_at; /* CLOCK_MONOTONIC, ns */
+	/*
+	 * Grows with each question to somebody else that a read of memory took, such as one to
+	 * QEMU by way of libvirt's daemon: some ms each.
+	 */
+	uint64_t slow_reads;
 };
 
 /* Whether to pause it now. Otherwise events.ready tells when: see ops->ready. */

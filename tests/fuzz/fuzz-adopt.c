@@ -125,7 +125,9 @@ static const struct rs_monitor_ops ops = {
 
 static void read_some(struct peer *peer, bool direct)
 {
-	struct rs_guestmem *mem = rs_guestmem_create(&peer->monitor, direct ? getpid() : 0);
+	uint64_t questions = 0;
+	struct rs_guestmem *mem =
+		rs_guestmem_create(&peer->monitor, direct ? getpid() : 0, &questions);
 	uint8_t bytes[64];
 
 	for (uint64_t i = 0; i < 16 && peer->at < peer->end; i++) {

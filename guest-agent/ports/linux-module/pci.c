@@ -10,6 +10,7 @@
 
 #include <linux/io.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/workqueue.h>
 #include <ringside/directory.h>
@@ -24,8 +25,9 @@ module_param(device, charp, 0444);
 MODULE_PARM_DESC(device, "the ivshmem device to use, as in 0000:00:05.0; else the one with a "
 			 "directory of Ringside");
 
-/* The one that is ours. Changes under the lock of its struct device. */
+/* The one that is ours. Two devices may be probed at the same time. */
 static struct pci_dev *ours;
+static DEFINE_MUTEX(changing);
 static void *memory;
 
 static bool is_named(struct pci_dev *dev)
@@ -63,7 +65,7 @@ static int use(struct pci_dev *dev, resource_size_t at, resource_size_t size)
 	return 0;
 }
 
-static int probe(struct pci_dev *dev, const struct pci_device_id *id)
+static int take(struct pci_dev *dev)
 {
 	resource_size_t at = pci_resource_start(dev, BAR), size = pci_resource_len(dev, BAR);
 	int err;
@@ -83,15 +85,27 @@ static int probe(struct pci_dev *dev, const struct pci_device_id *id)
 	return err;
 }
 
+static int probe(struct pci_dev *dev, const struct pci_device_id *id)
+{
+	int err;
+
+	mutex_lock(&changing);
+	err = take(dev);
+	mutex_unlock(&changing);
+	return err;
+}
+
 static void remove(struct pci_dev *dev)
 {
 	bool gone = !pci_device_is_present(dev);
 
+	mutex_lock(&changing);
 	rs_chardev_take_memory(gone);
 	rs_agent_take_memory(gone);
 	memunmap(memory);
 	pci_disable_device(dev);
 	ours = NULL;
+	mutex_unlock(&changing);
 }
 
 static const struct pci_device_id ids[] = {{PCI_DEVICE(VENDOR, DEVICE)}, {}};

@@ -26,6 +26,27 @@ static void test_names_are_those_of_files(void)
 	g_assert_cmpstr(odd, ==, "ringside-a_b_c__-3f1c5a0e-2M");
 }
 
+/* Others may make files in /dev/shm, too, and choose any name. */
+static void test_a_stem_alone_is_no_name(void)
+{
+	static const struct {
+		const char *name;
+		bool is;
+	} names[] = {
+		{"ringside-web1-12345678-16M", true},
+		{"ringside-web1-12345678-M", false},
+		{"ringside-web1-12345678-16", false},
+		{"ringside-web1-12345678-16M.old", false},
+		{"ringside-web1-12345678-\033[31m16M", false},
+		{"ringside-web2-12345678-16M", false},
+		{"ringside-web1-12345678-", false},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		g_assert_cmpint(rs_host_is_shmem(names[i].name, "ringside-web1-12345678-"), ==,
+				names[i].is);
+}
+
 static void test_a_copys_memory_is_anothers(void)
 {
 	static const char other[] = "3f1c5a0f-1111-4222-8333-444455556666";
@@ -129,6 +150,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/host/names", test_names_are_those_of_files);
+	g_test_add_func("/host/stem", test_a_stem_alone_is_no_name);
 	g_test_add_func("/host/copy", test_a_copys_memory_is_anothers);
 	g_test_add_func("/host/in-use", test_memory_in_use_stays);
 	g_test_add_func("/host/plain", test_only_our_plain_files_go);
