@@ -112,7 +112,9 @@ static gboolean on_after(gpointer data)
 static void add_source(struct flight *f, struct seen *seen, RsTraceFrom from)
 {
 	g_autoptr(GError) error = NULL;
-	RsTraceSource *pages = rs_trace_live_new(seen->region, from, RS_TRACE_LIVE_WHOLE, &error);
+	RsTraceSource *pages =
+		rs_trace_live_new(seen->region, from,
+				  RS_TRACE_LIVE_WHOLE | rs_trace_live_flags(seen->joined), &error);
 
 	if (!pages) {
 		rs_cli_fail(0, "%s", error->message);
@@ -248,7 +250,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	if (f->recording)
 		add_source(f, seen, from);
 	if (f->trigger)
-		seen->looked = rs_trigger_add(f->trigger, region, &seen->reads);
+		seen->looked = rs_trigger_add(f->trigger, region,
+					      rs_trace_live_flags(source->joined), &seen->reads);
 	return (int)f->sources->len - 1;
 }
 

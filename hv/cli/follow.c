@@ -24,7 +24,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 {
 	struct follower *follower = data;
 	g_autoptr(GError) error = NULL;
-	RsTraceSource *pages = rs_trace_live_new_take(region, from, RS_TRACE_LIVE_NONE, &error);
+	RsTraceSource *pages =
+		rs_trace_live_new_take(region, from, rs_trace_live_flags(source->joined), &error);
 
 	if (!pages) {
 		rs_cli_fail(0, "%s: %s", name, error->message);

@@ -48,7 +48,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	RsTraceSource *pages;
 	int number;
 
-	pages = rs_trace_live_new_take(region, from, RS_TRACE_LIVE_WHOLE, &error);
+	pages = rs_trace_live_new_take(
+		region, from, RS_TRACE_LIVE_WHOLE | rs_trace_live_flags(source->joined), &error);
 	if (!pages) {
 		rs_cli_fail(0, "%s: %s", name, error->message);
 		return -1;

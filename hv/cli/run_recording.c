@@ -99,7 +99,8 @@ RsTraceConsumers *rs_run_recording_consumers(struct rs_run_recording *r, struct 
 int rs_run_recording_add(struct rs_run_recording *r, struct rs_source *source, RsTraceFrom from)
 {
 	const RsTraceLiveFlags flags = RS_TRACE_LIVE_OWNER | RS_TRACE_LIVE_WHOLE |
-				       (r && !r->config.alone ? RS_TRACE_LIVE_UNARMED : 0);
+				       (r && !r->config.alone ? RS_TRACE_LIVE_UNARMED : 0) |
+				       rs_trace_live_flags(rs_source_joined(source));
 	const struct rs_source *machine;
 	struct rs_file_source info;
 	g_autoptr(GError) error = NULL;

@@ -326,9 +326,9 @@ static void print_source(struct runner *runner, struct rs_source *source)
 
 	if (!runner->printer || g_hash_table_contains(runner->printed, source))
 		return;
-	pages = rs_trace_live_new_beside(rs_source_region(source),
-					 rs_run_recording_consumers(runner->recording, source),
-					 from, RS_TRACE_LIVE_OWNER, &error);
+	pages = rs_trace_live_new_beside(
+		rs_source_region(source), rs_run_recording_consumers(runner->recording, source),
+		from, RS_TRACE_LIVE_OWNER | rs_trace_live_flags(rs_source_joined(source)), &error);
 	if (!pages) {
 		fail(runner, rs_cli_fail(RS_CLI_FAILED, "%s", error->message));
 		return;

@@ -110,10 +110,10 @@ void rs_trigger_free(struct rs_trigger *trigger)
 	g_free(trigger);
 }
 
-int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, bool *reads)
+int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, RsTraceLiveFlags flags,
+		   bool *reads)
 {
-	RsTraceSource *pages =
-		rs_trace_live_new(region, RS_TRACE_FROM_NOW, RS_TRACE_LIVE_NONE, NULL);
+	RsTraceSource *pages = rs_trace_live_new(region, RS_TRACE_FROM_NOW, flags, NULL);
 
 	*reads = pages != NULL;
 	return pages ? (int)rs_trace_pump_add(trigger->pump, pages, reads) : -1;

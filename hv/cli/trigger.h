@@ -8,6 +8,7 @@
 #define RS_HV_CLI_TRIGGER_H
 
 #include "filter/rs-trace-selection.h"
+#include <rs-trace-live.h>
 #include <rs-trace-region.h>
 
 struct rs_trigger;
@@ -27,7 +28,8 @@ void rs_trigger_free(struct rs_trigger *trigger);
  * Looks at the records of a region from now on, until *reads is false. Returns a number for
  * rs_trigger_end(), or -1.
  */
-int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, bool *reads);
+int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, RsTraceLiveFlags flags,
+		   bool *reads);
 /* The region's source has ended. Once all of it is read, *reads becomes false. */
 void rs_trigger_end(struct rs_trigger *trigger, int number);
 void rs_trigger_start(struct rs_trigger *trigger);

@@ -114,45 +114,7 @@ static int claim_name(const struct options *o, const char *via, struct rs_rundir
 	return there ? rs_rundir_claim(there, out, err) : rs_rundir_claim_free(base, out, err);
 }
 
-/* What somebody else has started. */
-static int attach_other(const struct options *o)
-{
-	struct rs_machine_memory_wish memory = RS_MACHINE_MEMORY_ANY;
-	struct rs_runner_config runner = o->runner;
-	g_autofree char *via = NULL;
-	g_autoptr(GPtrArray) lines = NULL;
-	struct rs_rundir_claim *claim = NULL;
-	struct rs_session *session;
-	struct rs_error err = {0};
-	g_autoptr(RsTraceRundirEntry) made = NULL;
-	int code = fill_memory(o, &memory, &err);
-
-	if (!code)
-		code = via_of(o, &via, &err);
-	if (!code)
-		code = claim_name(o, via, &claim, &err);
-	if (code)
-		return rs_cli_fail_error(&err);
-	/* Whoever attaches a memory alone may well come before its programs. */
-	if (!o->shm && !o->inject)
-		runner.agent_hint = "; is the module ringside loaded in the guest?";
-	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
-	say_lines(lines);
-	if (code) {
-		/* A file or socket is missing, and no event or session. */
-		if (code == -ENOENT)
-			err.code = EIO;
-		code = rs_cli_fail_error(&err);
-	} else {
-		runner.data = via;
-		code = rs_runner_run(session, &runner);
-	}
-	/* What could not be put right is tried again. */
-	made = rs_trace_rundir_find(rs_rundir_claim_name(claim), NULL);
-	rs_rundir_release(claim, made && rs_launch_lives(made));
-	return code;
-}
-
+/* Takes up what a session that died has left. */
 static int attach(const char *name, struct rs_runner_config *runner)
 {
 	g_autoptr(GPtrArray) lines = NULL;
@@ -162,7 +124,7 @@ static int attach(const char *name, struct rs_runner_config *runner)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
-	bool owes;
+	bool owes, lives;
 	int code;
 
 	old = rs_trace_rundir_find(name, &error);
@@ -185,7 +147,67 @@ static int attach(const char *name, struct rs_runner_config *runner)
 			    "tries again",
 			    name, name);
 	/* Keep the file of a guest that goes on, so that it can be attached again. */
-	rs_rundir_release(claim, owes || rs_launch_lives(old));
+	lives = rs_launch_lives(old);
+	if (code && !owes && !lives)
+		rs_launch_end(old, NULL);
+	rs_rundir_release(claim, owes || lives);
+	return code;
+}
+
+/*
+ * A session that died there, and has left something to be put right. It is taken up, unless more is
+ * asked for than that one had.
+ */
+static RsTraceRundirEntry *find_dead(const struct options *o, const char *via)
+{
+	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
+	bool plain = !o->name && !o->ring_size && !o->mode && o->cpus == NOT_GIVEN &&
+		     o->users == NOT_GIVEN && !o->new_layout && !o->self_patch;
+
+	return plain && there && !there->live && rs_launch_lives(there) ? g_steal_pointer(&there)
+									: NULL;
+}
+
+/* What somebody else has started. */
+static int attach_other(const struct options *o)
+{
+	struct rs_machine_memory_wish memory = RS_MACHINE_MEMORY_ANY;
+	struct rs_runner_config runner = o->runner;
+	g_autofree char *via = NULL;
+	g_autoptr(GPtrArray) lines = NULL;
+	struct rs_rundir_claim *claim = NULL;
+	struct rs_session *session;
+	struct rs_error err = {0};
+	g_autoptr(RsTraceRundirEntry) made = NULL, dead = NULL;
+	int code = fill_memory(o, &memory, &err);
+
+	if (!code)
+		code = via_of(o, &via, &err);
+	if (!code)
+		dead = find_dead(o, via);
+	if (dead)
+		return attach(dead->name, &runner);
+	if (!code)
+		code = claim_name(o, via, &claim, &err);
+	if (code)
+		return rs_cli_fail_error(&err);
+	/* Whoever attaches a memory alone may well come before its programs. */
+	if (!o->shm && !o->inject)
+		runner.agent_hint = "; is the module ringside loaded in the guest?";
+	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
+	say_lines(lines);
+	if (code) {
+		/* A file or socket is missing, and no event or session. */
+		if (code == -ENOENT)
+			err.code = EIO;
+		code = rs_cli_fail_error(&err);
+	} else {
+		runner.data = via;
+		code = rs_runner_run(session, &runner);
+	}
+	/* What could not be put right is tried again. */
+	made = rs_trace_rundir_find(rs_rundir_claim_name(claim), NULL);
+	rs_rundir_release(claim, made && rs_launch_lives(made));
 	return code;
 }
 

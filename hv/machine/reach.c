@@ -7,6 +7,7 @@
 #include "target/passive.h"
 
 #include <errno.h>
+#include <ringside/atomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,6 +99,7 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 		       struct rs_error *err)
 {
 	struct rs_machine_memory_wish memory = wish->memory;
+	const struct rs_control *control;
 	bool can_patch = false;
 	int fd = -1, ret = open_device(found, path, &fd, err);
 
@@ -115,6 +117,10 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 	ret = rs_qemu_take_over(machine->target, &can_patch, lines, err);
 	machine->self_patch = !can_patch;
 	machine->label = found->name;
+	control = rs_trace_region_section(machine->region, RS_SEC_CONTROL, NULL);
+	if (!ret && can_patch && rs_load(&control->flags) & RS_CONTROL_SELF_PATCH)
+		g_ptr_array_add(lines, g_strdup("the guest's kernel patches itself, as an earlier "
+						"session has asked it to: --new-layout ends that"));
 	return ret;
 }
 
@@ -207,6 +213,8 @@ bool rs_machine_reach_owed(const char *run_dir, const char *name)
 {
 	static const char *const files[] = {"qemu", "journal"};
 
+	if (rs_qemu_left_ended(run_dir, name))
+		return false;
 	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *path = g_strdup_printf("%s/%s.%s", run_dir, name, files[i]);
 

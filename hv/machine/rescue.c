@@ -4,6 +4,7 @@
 #include "base/socket.h"
 #include "hosted/hosted.h"
 #include "machine/reach.h"
+#include "qemu/adopt.h"
 #include "qemu/qemu.h"
 #include "target/process.h"
 #include <errno.h>
@@ -100,8 +101,10 @@ int rs_machine_rescue_reached(const char *run_dir, const char *name, const char 
 	int ret;
 
 	memset(report, 0, sizeof(*report));
-	if (!rs_machine_reach_owed(run_dir, name))
+	if (!rs_machine_reach_owed(run_dir, name)) {
+		rs_qemu_forget_left(run_dir, name);
 		return 0;
+	}
 	ret = rs_machine_reach(&wish, &machine, lines, err);
 	if (ret)
 		return ret;

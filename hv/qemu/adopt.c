@@ -175,6 +175,28 @@ static bool is_left(const struct rs_qemu *qemu)
 	       g_key_file_get_uint64(file, GROUP, "start", NULL) == rs_process_start_time(pid);
 }
 
+bool rs_qemu_left_ended(const char *run_dir, const char *name)
+{
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	g_autofree char *path = g_strdup_printf("%s/%s.qemu", run_dir, name);
+	pid_t pid;
+
+	if (!g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL))
+		return false;
+	pid = g_key_file_get_integer(file, GROUP, "pid", NULL);
+	return pid > 0 &&
+	       (!rs_process_living_task(pid) ||
+		rs_process_start_time(pid) != g_key_file_get_uint64(file, GROUP, "start", NULL));
+}
+
+void rs_qemu_forget_left(const char *run_dir, const char *name)
+{
+	struct rs_qemu *qemu = rs_qemu_new(run_dir, name, NULL);
+
+	rs_qemu_remove_files(qemu);
+	rs_qemu_free(qemu);
+}
+
 /* ---- adopting it ---- */
 
 static void G_GNUC_PRINTF(2, 3) say(GPtrArray *lines, const char *format, ...)

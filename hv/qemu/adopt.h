@@ -57,6 +57,14 @@ int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **
 		  struct rs_qemu_adopted *found, GPtrArray *lines, struct rs_error *err);
 
 /*
+ * Whether an earlier session has left its files about a QEMU that has ended since then: nothing of
+ * it is left to be put right. False: it runs, or is not known.
+ */
+bool rs_qemu_left_ended(const char *run_dir, const char *name);
+/* Removes such files. */
+void rs_qemu_forget_left(const char *run_dir, const char *name);
+
+/*
  * To be called once, after the caller has made sure that no other session has the device's memory,
  * and before the target is used for more. Switches the stub on, unless it was asked not to.
  * *can_patch: it is ours, so text can

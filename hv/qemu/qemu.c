@@ -13,7 +13,8 @@
 #define KILL_AFTER_MS 3000
 #define KILL_SILENT_MS 300
 #define KILLER_LOOK_MS 50
-#define NEWS_MS 50
+#define NEWS_MS 50     /* for news that may come */
+#define RESUME_MS 1000 /* for some that must come */
 #define FREE_AGAIN_US 50000
 
 /* ---- events of QEMU ---- */
@@ -54,11 +55,12 @@ static gboolean on_free(gpointer data)
 
 static void on_stop(struct rs_qemu *qemu)
 {
-	qemu->stop_seen = true;
 	if (qemu->stops) {
 		qemu->stops--;
 		return;
 	}
+	/* Of news that come late nobody knows whether they are of this pause. */
+	qemu->stop_seen |= !qemu->monitor->events_late;
 	if (qemu->pausing)
 		return;
 	qemu->running = false;
@@ -72,18 +74,31 @@ static void on_stop(struct rs_qemu *qemu)
 	g_source_set_ready_time(qemu->freer, 0);
 }
 
+/* Its memory is being written elsewhere. Whoever lets it run on then has it run twice. */
+static void on_migration(struct rs_qemu *qemu, JsonObject *payload)
+{
+	JsonNode *node = json_object_get_member(payload, "status");
+	const char *status = node && JSON_NODE_HOLDS_VALUE(node) &&
+					     json_node_get_value_type(node) == G_TYPE_STRING
+				     ? json_node_get_string(node)
+				     : "";
+
+	qemu->moving = !g_str_equal(status, "failed") && !g_str_equal(status, "cancelled");
+}
+
 static void on_resume(struct rs_qemu *qemu)
 {
 	qemu->running = true;
 	qemu->stray = qemu->owes = false;
 	if (!qemu->gdb)
 		rs_qemu_mark_pause(qemu, false);
+	qemu->target.held = false;
 	if (qemu->resumes) {
 		qemu->resumes--;
 		return;
 	}
 	qemu->resumed_by_other = true;
-	qemu->target.held = false;
+	qemu->target.let_run = qemu->gdb != NULL;
 	if (!qemu->gdb)
 		tell(qemu, RS_PAUSE_RESUMED);
 }
@@ -185,6 +200,8 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 		on_shutdown(qemu, payload);
 	else if (strcmp(event, "RESET") == 0)
 		on_reset(qemu);
+	else if (strcmp(event, "MIGRATION") == 0 && payload)
+		on_migration(qemu, payload);
 	else if (strcmp(event, "GUEST_PANICKED") == 0)
 		on_panic(qemu);
 }
@@ -391,6 +408,8 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 		return rc;
 	if (away)
 		qemu->stops = qemu->resumes = 0;
+	else if (late)
+		qemu->stops += before;
 	rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS, &qemu->gdb,
 			    err);
 	if (rc == -ETIMEDOUT) {
@@ -399,6 +418,8 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 		qemu->stray = qemu->running && !qemu->stop_seen;
 		rs_monitor_doubt(qemu->monitor);
 	}
+	if (rc < 0 && late && qemu->stops)
+		qemu->stops -= before;
 	/*
 	 * QEMU sends STOP when a running VM stops, and before the answer to this query. If there
 	 * was no STOP, somebody else had stopped the VM before.
@@ -409,9 +430,9 @@ static int stop_and_ask(struct rs_qemu *qemu, struct rs_error *err)
 		qemu->stop_seen = qemu->left_paused = qemu->owes = false;
 		rc = rs_error_set(err, EBUSY, "somebody lets the guest run on");
 	} else if (qemu->gdb && before && !qemu->stop_seen && (late || rc < 0)) {
-		/* Its STOP comes later, or has been lost: it was us all the same. */
+		/* Its STOP comes some time, or never: it was us all the same. */
 		qemu->stop_seen = true;
-		qemu->stops += !away;
+		qemu->stops += !late;
 	}
 	if (rc == 0)
 		rc = rs_gdb_set_physical(qemu->gdb, true, err);
@@ -461,6 +482,9 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 			err, EOPNOTSUPP, "the guest cannot be paused: %s QEMU's gdb stub",
 			qemu->no_stub ? "this session leaves alone" : "somebody else has");
 	rs_monitor_drain(qemu->monitor);
+	if (qemu->moving)
+		return rs_error_set(err, EBUSY,
+				    "the guest cannot be paused: it is being saved or migrated");
 	rc = rs_qemu_await(qemu, err);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot pause the guest");
@@ -470,7 +494,7 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
 	rc = stop_and_ask(qemu, err);
 	qemu->pausing = false;
 	qemu->ours = qemu->stop_seen || qemu->left_paused || qemu->owes;
-	qemu->resumed_by_other = false;
+	qemu->resumed_by_other = qemu->target.let_run = false;
 	if (rc < 0) {
 		give_up(qemu);
 		return rs_error_prefix(err, "cannot pause the guest");
@@ -489,44 +513,48 @@ static int q_pause(struct rs_target *target, struct rs_error *err)
  */
 static bool was_resumed(struct rs_qemu *qemu)
 {
-	gint64 end = g_get_monotonic_time() + NEWS_MS * 1000;
-	struct rs_patience patience = rs_patience_new(qemu->process.pid, end);
+	struct rs_patience patience;
 	bool running = false;
 
 	rs_monitor_drain(qemu->monitor);
 	if (qemu->monitor->away || rs_monitor_is_silent(qemu->monitor))
 		return qemu->resumed_by_other;
-	if (rs_qemu_query_running(qemu, &running, NULL) == 0 && running)
-		return false;
+	rs_qemu_query_running(qemu, &running, NULL);
+	patience = rs_patience_new(qemu->process.pid,
+				   g_get_monotonic_time() + (running ? RESUME_MS : NEWS_MS) *
+								    G_TIME_SPAN_MILLISECOND);
 	while (qemu->monitor->events_late && !qemu->resumed_by_other &&
 	       rs_monitor_wait(qemu->monitor, &patience, NULL) == 0)
 		;
-	return qemu->resumed_by_other;
+	return qemu->resumed_by_other && !running;
 }
 
 static int q_resume(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	const bool ours = qemu->ours;
+	bool goes = true;
 	int rc = 0;
 
 	if (qemu->ended || (!qemu->gdb && !qemu->owes))
 		return 0;
 	/* It was paused by hand, perhaps long ago. */
-	if (qemu->gdb && ours && !rs_monitor_is_fresh(qemu->monitor))
+	if (qemu->gdb && qemu->ours && !rs_monitor_is_fresh(qemu->monitor))
 		rs_gdb_hurry(qemu->gdb);
+	if (qemu->gdb && (!qemu->ours || qemu->resumed_by_other))
+		goes = was_resumed(qemu);
 	if (!qemu->gdb)
 		rc = let_go(qemu, err);
-	else if (ours || was_resumed(qemu))
+	else if (goes)
 		rc = run_on(qemu, err);
 	else /* any packet would stop a VM that somebody lets run on now */
 		rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot resume the guest");
-	/* Whether that will be told */
-	if (ours && !qemu->monitor->away)
-		qemu->resumes += !qemu->resumed_by_other;
-	qemu->left_paused = false;
+	if (goes)
+		qemu->resumes += !qemu->monitor->away;
+	else
+		rs_qemu_mark_pause(qemu, false);
+	qemu->left_paused = qemu->target.let_run = false;
 	return 0;
 }
 

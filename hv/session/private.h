@@ -91,6 +91,7 @@ struct rs_source {
 	struct say_credit credit; /* of the machine, for the processes in it, too */
 	RsTraceRegion *region;
 	guint cuts; /* rs_trace_region_cuts() when it was looked at last */
+	bool held;  /* as the target's when that was told last */
 	struct rs_target *target;
 	struct rs_patcher *patcher;
 	struct rs_publisher *publisher;
@@ -161,7 +162,8 @@ struct rs_session {
 	GPtrArray *laters;        /* requests that are not settled: see later.c */
 	uint32_t laters_made;     /* so far: the number of the newest */
 	bool started;
-	bool paused; /* by hand */
+	bool paused;  /* by hand */
+	bool stirred; /* somebody else has paused a guest, or let it run on: to be told */
 	bool detached;
 };
 

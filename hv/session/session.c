@@ -128,6 +128,22 @@ void rs_session_share_clocks(struct rs_source *source)
 	}
 }
 
+/* Somebody else has ended a pause by hand. */
+static void follow_others(struct rs_session *session)
+{
+	bool paused = false;
+
+	for (guint i = 0; i < session->sources->len; i++) {
+		struct rs_source *source = nth_source(session, i);
+
+		if (source->target->let_run)
+			rs_source_resume(source, NULL);
+		paused |= source->paused;
+	}
+	session->stirred |= paused != session->paused;
+	session->paused = paused;
+}
+
 static gboolean on_timer(gpointer data)
 {
 	struct rs_session *session = data;
@@ -142,6 +158,12 @@ static gboolean on_timer(gpointer data)
 	next = poll_sources(session, now);
 	if (rs_session_over(session))
 		return G_SOURCE_REMOVE;
+	if (session->paused)
+		follow_others(session);
+	if (session->stirred) {
+		session->stirred = false;
+		rs_session_say_changed(session);
+	}
 	if (asks)
 		next = 0;
 	if (rs_session_poll_members(session, now))
@@ -458,15 +480,18 @@ const struct rs_target_end *rs_session_end(const struct rs_session *session)
 
 enum rs_session_state rs_session_state(const struct rs_session *session)
 {
+	bool paused = session->paused;
+
 	if (rs_session_over(session))
 		return RS_SESSION_ENDED;
-	if (session->paused)
-		return RS_SESSION_PAUSED;
 	for (guint i = 0; i < session->sources->len; i++) {
-		if (nth_source(session, i)->hello)
-			return RS_SESSION_RUNNING;
+		enum rs_session_state state = rs_source_state(nth_source(session, i));
+
+		if (state == RS_SESSION_RUNNING && !session->paused)
+			return state;
+		paused |= state == RS_SESSION_PAUSED;
 	}
-	return RS_SESSION_WAITING;
+	return paused ? RS_SESSION_PAUSED : RS_SESSION_WAITING;
 }
 
 const char *rs_session_state_name(enum rs_session_state state)

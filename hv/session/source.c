@@ -90,6 +90,11 @@ static void on_pause(void *data, enum rs_pause_step step)
 		if (each == source || each->machine == source)
 			rs_clock_pause(each->clock, step);
 	}
+	if (source->held == source->target->held)
+		return;
+	source->held = source->target->held;
+	source->session->stirred = true;
+	rs_session_hurry(source->session);
 }
 
 /* What the guest described is of a boot that is over. Its agent reports with another one. */
@@ -325,15 +330,24 @@ int rs_source_start(struct rs_source *source, struct rs_error *err)
 	return rs_source_result(source, ret, err);
 }
 
+static int put_back(struct rs_source *source, struct rs_error *err)
+{
+	int ret = rs_source_all_off(source, err);
+
+	return ret ? ret : rs_source_sites_restore(source, err);
+}
+
 int rs_source_detach(struct rs_source *source, struct rs_error *err)
 {
 	int ret;
 
 	if (!source->started || source->ended)
 		return 0;
-	ret = rs_source_all_off(source, err);
-	if (!ret)
-		ret = rs_source_sites_restore(source, err);
+	ret = put_back(source, err);
+	if (ret && source->target->let_run) {
+		rs_source_resume(source, NULL);
+		ret = put_back(source, err);
+	}
 	source->patching = false;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
@@ -374,12 +388,23 @@ void rs_source_ask_self_patch(struct rs_source *source)
 
 /* ---- plain questions ---- */
 
+/* By us, or by whoever else may. */
+static bool stands_still(const struct rs_source *source)
+{
+	const struct rs_source *machine = source->machine;
+	g_autofree char *host_path = machine ? rs_source_join_path(machine) : NULL;
+
+	/* A guest's processes stand still with the guest; those of this host do not. */
+	if (machine && !host_path && stands_still(machine))
+		return true;
+	return source->paused || source->target->held;
+}
+
 enum rs_session_state rs_source_state(const struct rs_source *source)
 {
 	if (source->ended)
 		return RS_SESSION_ENDED;
-	/* By us, or by whoever else may. */
-	if (source->paused || source->target->held)
+	if (stands_still(source))
 		return RS_SESSION_PAUSED;
 	return source->hello ? RS_SESSION_RUNNING : RS_SESSION_WAITING;
 }
@@ -401,13 +426,7 @@ const char *rs_end_reason_name(enum rs_end_reason reason)
 
 bool rs_source_runs(const struct rs_source *source)
 {
-	const struct rs_source *machine = source->machine;
-	g_autofree char *host_path = machine ? rs_source_join_path(machine) : NULL;
-
-	/* A guest's processes stand still with the guest; those of this host do not. */
-	if (machine && !host_path && machine->paused)
-		return false;
-	return source->started && !source->ended && !source->paused;
+	return source->started && !source->ended && !stands_still(source);
 }
 
 uint32_t rs_source_number(const struct rs_source *source)

@@ -162,6 +162,7 @@ struct rs_target {
 
 	uint32_t pauses;    /* rs_target_pause() calls that were not undone yet */
 	bool held;          /* somebody else has stopped it too: resume() leaves it stopped */
+	bool let_run;       /* somebody else let it run on in a pause of ours: that is over */
 	uint64_t paused_at; /* CLOCK_MONOTONIC, ns */
 	/*
 	 * Grows with each question to somebody else that a read of memory took, such as one to

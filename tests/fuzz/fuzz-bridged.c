@@ -312,8 +312,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	RsTraceFrom from = rs_fuzz_u8(&in) % 3;
 
 	set_up_home();
-	reader.feed = rs_trace_feed_new(rs_trace_bridged_new(&pages->source, &home.region, from),
-					reader.follower, 0, NULL);
+	reader.feed =
+		rs_trace_feed_new(rs_trace_bridged_new(&pages->source, &home.region, from, TRUE),
+				  reader.follower, 0, NULL);
 	for (guint i = 0; i < STEPS_MAX && in.left; i++)
 		step(&reader, pages, rs_fuzz_u8(&in), &in);
 	read_round(&reader);

@@ -8,14 +8,17 @@ import functools
 import os
 import re
 import signal
+import subprocess
 import sys
+import time
 
 from demo_domain import Domain
 from harness import Ringside, check, need, run_tests, wait_for
-from libvirt_bed import Bed, restart_daemon
+from libvirt_bed import Bed, daemon_of, restart_daemon
 
 RINGSIDE, GUEST = map(os.path.realpath, sys.argv[1:3])
 SESSIONS = 12
+HANGS = 6
 rs = Ringside(RINGSIDE)
 
 
@@ -51,6 +54,16 @@ def test_a_killed_session_is_put_right(domain):
     done = rs('attach', domain.name, '-e', 'sched:*', '-n', '5', '--new')
     check(done.code == 0 and done.out.count('sched:') >= 5, f'it is taken up again: {done}')
     check(not domain.stub() and rs.sessions() == [], 'and nothing is left')
+
+
+def test_a_killed_session_of_an_ended_domain_goes(domain):
+    for verb, code in ('stop', 0), ('attach', 1):
+        domain.session().end(signal.SIGKILL)
+        domain.destroy()
+        done = rs(verb, domain.name)
+        check(done.code == code and rs.sessions() == [], f'{verb}: nothing of it is left: {done}')
+        files = [name for name in os.listdir(os.environ['XDG_RUNTIME_DIR'] + '/ringside') if domain.name in name]
+        check(not files, f'no file either: {files}')
 
 
 def test_what_cannot_be_attached(domain):
@@ -118,6 +131,51 @@ def test_each_session_lets_the_guest_go_on(domain):
     for _ in range(SESSIONS):
         done = rs('attach', '-c', domain.bed.uri, domain.name, '-e', '*', '-n', '10', '--new', '--text', '/dev/null')
         check(done.code == 0 and domain.state() == 'running', f'it runs on: {done.err.splitlines()[-2:]}')
+
+
+def test_somebody_else_pauses_and_resumes(domain):
+    """What was theirs stays theirs, and a guest that they let run on runs on after us."""
+    running = domain.session()
+    virsh = domain.bed.virsh
+
+    def shown():
+        return next(s['state'] for s in rs.sessions() if s['name'] == domain.name)
+
+    virsh('suspend', domain.name)
+    wait_for('word of their pause', lambda: shown() == 'paused')
+    check(rs('disable', '-s', domain.name, 'sched:*').code == 0, 'text is patched meanwhile')
+    check(domain.state() == 'paused', 'and it stays paused')
+    resumed = rs('resume', domain.name)
+    check(resumed.code == 1 and 'somebody else' in resumed.err, f'it is not ours to resume: {resumed.err}')
+    check(rs('pause', domain.name).code == 0, 'we pause it, too')
+    virsh('resume', domain.name)
+    wait_for('word of it', lambda: shown() == 'running')
+    check(domain.state() == 'running', 'they let it run on, and so do we')
+    check(rs('enable', '-s', domain.name, 'sched:*').code == 0, 'events are on again')
+    domain.more_events()
+    virsh('suspend', domain.name)
+    check(rs('pause', domain.name).code == 0, 'both pause it')
+    virsh('resume', domain.name)
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0 and domain.state() == 'running' and not domain.stub(), f'after a detach it runs: {said}')
+
+
+def test_a_daemon_that_hangs_leaves_no_guest_paused(domain):
+    """It answers late, or in another order than things have happened, at any moment of a pause."""
+    running, daemon = domain.session(), daemon_of(domain.bed)
+    for i in range(HANGS):
+        switching = rs.start('enable' if i % 2 else 'disable', '-s', domain.name, 'sched:*', stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        time.sleep(i * 0.004)
+        os.kill(daemon, signal.SIGSTOP)
+        time.sleep(2.3)
+        os.kill(daemon, signal.SIGCONT)
+        switching.wait()
+        wait_for('the guest to run', lambda: domain.state() == 'running')
+    check(rs('enable', '-s', domain.name, 'sched:*').code == 0, 'events are switched again')
+    domain.more_events()
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0 and domain.state() == 'running', f'it detaches: {said}')
 
 
 def test_two_domains_at_once(domain):

@@ -140,13 +140,17 @@ class Bed:
         return path
 
 
+def daemon_of(bed):
+    with open(bed.path('run/libvirt/libvirtd.pid')) as file:
+        return int(file.read())
+
+
 def restart_daemon(bed):
     """A generator: kills the daemon, at the next step starts another, and ends that at the last.
 
     Domains run on. Who wants them away destroys them before the last step.
     """
-    with open(bed.path('run/libvirt/libvirtd.pid')) as file:
-        pid = int(file.read())
+    pid = daemon_of(bed)
     with open(f'/proc/{pid}/environ') as file:
         env = dict(item.split('=', 1) for item in file.read().split('\0') if item)
     os.kill(pid, signal.SIGKILL)

@@ -12,6 +12,7 @@
 #include <trace-seq.h>
 
 #define SLOTS_MAX 4096u
+#define WIDTH_DIGITS 3u /* of a width in a print format */
 
 /* A provider: a handle of its own, so that one that comes again does not meet what it was. */
 typedef struct {
@@ -96,6 +97,26 @@ static guint kernel_id(const RsTraceEvent *event)
 	return id <= G_MAXUINT16 ? (guint)id : 0;
 }
 
+/*
+ * Whether a text of the format may be made longer than its values are: "%9999d", or "%*d" with what
+ * a record says. The library makes all of it before it is cut. A kernel has "%*ph" and "%.*s".
+ */
+static gboolean is_wide(const char *format)
+{
+	for (const char *at = strchr(format, '%'); at; at = strchr(at, '%')) {
+		at += 1 + strspn(at + 1, "-+ #0");
+		if (*at == '*' && at[1] != 'p')
+			return TRUE;
+		if (strspn(at, "0123456789") > WIDTH_DIGITS)
+			return TRUE;
+		at += strspn(at, "0123456789*");
+		if (*at == '.' && strspn(at + 1, "0123456789") > WIDTH_DIGITS)
+			return TRUE;
+		at += *at == '%';
+	}
+	return FALSE;
+}
+
 static void add_event(RsTraceExpand *expand, Provider *provider, const RsTraceEvent *event,
 		      guint slot, GByteArray *out)
 {
@@ -104,7 +125,7 @@ static void add_event(RsTraceExpand *expand, Provider *provider, const RsTraceEv
 	struct tep_event *tep;
 	RsTraceDatEvent *made;
 
-	if (!id)
+	if (!id || is_wide(format))
 		return;
 	tep_parse_event(provider->tep, format, strlen(format), event->system);
 	tep = tep_find_event(provider->tep, (int)id);

@@ -35,6 +35,7 @@ typedef struct {
 	RsTraceSource *pages; /* of the region */
 	const RsTraceRegion *region;
 	RsTraceFrom from;
+	gboolean may;             /* be a bridge's */
 	RsTraceFeed *inner;       /* from `pages` to `sink`; NULL: no bridge has come so far */
 	guint32 boots[BOOTS_MAX]; /* the last ones that are a bridge's; 0: none */
 	guint n_boots;
@@ -375,7 +376,7 @@ static void look(Bridged *bridged)
 {
 	struct rs_guest_info info;
 
-	if (!rs_trace_region_guest_info(bridged->region, &info, NULL) ||
+	if (!bridged->may || !rs_trace_region_guest_info(bridged->region, &info, NULL) ||
 	    !(info.flags & RS_GUEST_BRIDGE) || is_bridges(bridged, info.boot))
 		return;
 	bridged->boots[bridged->n_boots++ % BOOTS_MAX] = info.boot;
@@ -543,7 +544,7 @@ static void free_bridged(RsTraceSource *source)
 }
 
 RsTraceSource *rs_trace_bridged_new(RsTraceSource *pages, const RsTraceRegion *region,
-				    RsTraceFrom from)
+				    RsTraceFrom from, gboolean may)
 {
 	static const RsTraceSourceOps ops = {
 		.begin_round = begin_round,
@@ -565,6 +566,7 @@ RsTraceSource *rs_trace_bridged_new(RsTraceSource *pages, const RsTraceRegion *r
 	bridged->pages = pages;
 	bridged->region = region;
 	bridged->from = from;
+	bridged->may = may;
 	return &bridged->source;
 }
 

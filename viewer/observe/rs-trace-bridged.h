@@ -20,9 +20,12 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden) /* not for outsiders */
 
-/* Takes `pages`, which was made with `from`, over. `region` must outlive its free(). */
+/*
+ * Takes `pages`, which was made with `from`, over. `region` must outlive its free(). `may`: whether
+ * its agent may be a bridge at all.
+ */
 RsTraceSource *rs_trace_bridged_new(RsTraceSource *pages, const RsTraceRegion *region,
-				    RsTraceFrom from);
+				    RsTraceFrom from, gboolean may);
 /* The source that it was made with. */
 RsTraceSource *rs_trace_bridged_pages(RsTraceSource *bridged);
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define PROGRAM "ringside-import"
-#define PATIENCE_US (5 * G_USEC_PER_SEC) /* for one answer */
+#define PATIENCE_US (2 * G_USEC_PER_SEC) /* for one answer */
 #define STARTS_MAX 4u
 
 struct _RsTraceExpander {

@@ -408,7 +408,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 			return NULL;
 		}
 	}
-	return rs_trace_bridged_new(&live->source, region, from);
+	return rs_trace_bridged_new(&live->source, region, from, !(flags & RS_TRACE_LIVE_JOINED));
 }
 
 RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,

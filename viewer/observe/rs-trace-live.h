@@ -23,7 +23,15 @@ typedef enum {
 	RS_TRACE_LIVE_WHOLE = 1 << 1,
 	/* With OWNER: another source of ours arms the doorbell, of which each ring has one. */
 	RS_TRACE_LIVE_UNARMED = 1 << 2,
+	/* Of a process that joined: no bridge, whatever its agent says. */
+	RS_TRACE_LIVE_JOINED = 1 << 3,
 } RsTraceLiveFlags;
+
+/* Those that follow from what the session says of a source. */
+static inline RsTraceLiveFlags rs_trace_live_flags(gboolean joined)
+{
+	return joined ? RS_TRACE_LIVE_JOINED : RS_TRACE_LIVE_NONE;
+}
 
 /*
  * `region` must outlive the source. READ_ONLY: it is to consume pages, but the region is not
