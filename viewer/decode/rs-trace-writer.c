@@ -40,6 +40,7 @@ struct _RsTraceWriter {
 	GByteArray *pages;
 	GArray *table; /* struct rs_file_page */
 	gsize window_bytes;
+	guint64 page_bytes; /* of the blocks of pages that are written */
 	guint64 windows;
 	GArray *places; /* struct rs_file_place, since the last index */
 	guint64 index;  /* where the last index lies */
@@ -240,7 +241,10 @@ static gboolean finish_block(RsTraceWriter *writer, const guint8 *data, gsize si
 	vectors[1] = (GOutputVector){packed ? packed : data, stored};
 	vectors[2] = (GOutputVector){zero, -stored % RS_FILE_ALIGN};
 	note_place(writer, block, until_ns);
-	return write_all(writer, vectors, size ? 3 : 1, error);
+	if (!write_all(writer, vectors, size ? 3 : 1, error))
+		return FALSE;
+	writer->page_bytes += block->kind == RS_FILE_PAGES ? block->size : 0;
+	return TRUE;
 }
 
 static void append_table(RsTraceWriter *writer, const RsTraceWriterTable *table)
@@ -429,6 +433,11 @@ gboolean rs_trace_writer_end_window(RsTraceWriter *writer, guint64 until_ns, GEr
 guint64 rs_trace_writer_size(const RsTraceWriter *writer)
 {
 	return writer->at + (writer->failed || writer->full ? 0 : writer->pages->len);
+}
+
+guint64 rs_trace_writer_page_bytes(const RsTraceWriter *writer)
+{
+	return writer->page_bytes + (writer->failed || writer->full ? 0 : writer->pages->len);
 }
 
 RsTraceWriter *rs_trace_writer_new(GOutputStream *stream, const RsTraceWriterConfig *config,

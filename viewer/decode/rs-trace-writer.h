@@ -80,6 +80,8 @@ void rs_trace_writer_refused(const RsTraceWriter *writer, RsTraceWriterRefused *
 
 /* Bytes so far, with pages that are still being gathered as if they were written as they are. */
 guint64 rs_trace_writer_size(const RsTraceWriter *writer);
+/* Those of them that are pages: the rest is what was told, and the file's own order. */
+guint64 rs_trace_writer_page_bytes(const RsTraceWriter *writer);
 /* Ends the file, and closes the stream. */
 gboolean rs_trace_writer_close(RsTraceWriter *writer, GError **error);
 

@@ -109,14 +109,20 @@ static void rotate(Recorder *recorder)
 	}
 }
 
-/* Whether the file is so large or so old that another one is to begin. */
+/*
+ * Whether the file is so large or so old that another one is to begin. What was told is told again
+ * to each file, and may alone be larger than the limit: then no file would hold a page.
+ */
 static gboolean is_old(const Recorder *recorder)
 {
 	const RsTraceRecorderConfig *config = &recorder->config;
 
-	return config->next && ((config->rotate_bytes &&
-				 rs_trace_writer_size(recorder->writer) >= config->rotate_bytes) ||
-				(config->rotate_ms && g_get_monotonic_time() >= recorder->rotate));
+	if (!config->next)
+		return FALSE;
+	if (config->rotate_ms && g_get_monotonic_time() >= recorder->rotate)
+		return TRUE;
+	return config->rotate_bytes &&
+	       rs_trace_writer_page_bytes(recorder->writer) >= config->rotate_bytes;
 }
 
 static void end_window(Recorder *recorder)

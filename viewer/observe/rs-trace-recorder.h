@@ -36,7 +36,7 @@ typedef struct {
 	guint64 max_bytes;
 	/*
 	 * With `next`: begins another file at the end of the window in which this one has got so
-	 * many bytes, or so old. 0: not for that reason.
+	 * many bytes of pages, or so old. 0: not for that reason.
 	 */
 	guint64 rotate_bytes;
 	guint64 rotate_ms;

@@ -263,6 +263,34 @@ static void test_files(Bed *bed, gconstpointer unused)
 	g_assert_cmpuint(events + lost, ==, bed->guest.emitted);
 }
 
+/* What is told to each file does not fill it: it may be more than a file is to have. */
+static void test_no_file_without_events(Bed *bed, gconstpointer unused)
+{
+	RsTraceRecorderStats stats;
+	guint emits = 0;
+
+	open_recorder(
+		bed, (RsTraceRecorderConfig){.window_ms = 1, .next = next_file, .rotate_bytes = 1});
+	for (guint i = 0; i < 40; i++) {
+		if (i % 8 == 0) {
+			emit(&bed->guest, 0, FIT / 2);
+			emits++;
+		}
+		make_round(bed);
+		g_usleep(1500);
+	}
+	end(bed, &stats);
+	g_assert_cmpuint(stats.files, >=, 3);
+	g_assert_cmpuint(stats.files, <=, emits + 1);
+	for (guint i = 0; i < bed->files->len; i++) {
+		Read one = {0};
+
+		read_file(bed, i, &one);
+		g_assert_true(one.events || i == bed->files->len - 1);
+	}
+	g_assert_cmpuint(stats.events, ==, bed->guest.emitted);
+}
+
 /* A provider's records may come after it has gone, also in the next file. */
 static void test_files_know_what_has_gone(Bed *bed, gconstpointer unused)
 {
@@ -396,6 +424,7 @@ int main(int argc, char **argv)
 	ADD("window/bounded", test_a_window_is_bounded);
 	ADD("window/target", test_a_target_is_asked_for_once);
 	ADD("files", test_files);
+	ADD("files/events", test_no_file_without_events);
 	ADD("files/gone", test_files_know_what_has_gone);
 	ADD("files/refused", test_a_next_file_that_cannot_be);
 	ADD("full", test_a_full_file);
