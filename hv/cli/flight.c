@@ -202,29 +202,37 @@ static bool is_panic(const char *reason)
 	return g_str_equal(reason, "panic") || g_str_equal(reason, "triple-fault");
 }
 
+/* What ran it has gone: a QEMU that was killed, a program with a bad pointer. */
+static bool is_crash(const char *reason)
+{
+	return g_str_equal(reason, "gone") || g_str_equal(reason, "fault");
+}
+
 /*
- * What ran it has gone: a QEMU that was killed, a program with a bad pointer. Of processes that
- * joined nobody knows how they ended.
+ * Of processes that joined nobody knows how they ended. In a guest anybody may have one, which says
+ * what it likes, as often as it likes.
  */
-static bool is_crash(const struct flight *f, const char *name, const char *reason)
+static bool has_joined(const struct flight *f, const char *name)
 {
 	for (guint i = 0; i < f->sources->len; i++) {
 		const struct seen *seen = f->sources->pdata[i];
 
 		if (seen->joined && g_str_equal(seen->name, name))
-			return false;
+			return true;
 	}
-	return g_str_equal(reason, "gone") || g_str_equal(reason, "fault");
+	return false;
 }
 
 static void ended(const char *name, const char *reason, void *data)
 {
 	struct flight *f = data;
 
+	if (has_joined(f, name))
+		return;
 	/* Once for each panic. */
 	if (f->config->panic && is_panic(reason) && !g_hash_table_contains(f->panicked, name))
 		begin_snapshot(f, "panic");
-	else if (f->config->panic && is_crash(f, name, reason))
+	else if (f->config->panic && is_crash(reason))
 		begin_snapshot(f, "crash");
 	else if (f->config->reset && g_str_equal(reason, "reset"))
 		begin_snapshot(f, "reset");

@@ -17,8 +17,10 @@ void rs_source_note_panic(struct rs_source *source, const char *why)
 		return;
 	source->panicked = true;
 	g_strlcpy(source->panic, why, sizeof(source->panic));
-	rs_source_say(source, "the guest has panicked%s%s", *why ? ": " : "", shown);
-	if (known)
+	rs_source_say(source, "the %s has panicked%s%s", source->machine ? "program" : "guest",
+		      *why ? ": " : "", shown);
+	/* Any program in a guest may say so, and the machine's own panic must not be missed. */
+	if (known || source->machine)
 		return;
 	source->panics++;
 	rs_source_say_panicked(source);

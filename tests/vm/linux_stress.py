@@ -86,7 +86,7 @@ def test_system_calls_and_private_fields(guest, directory):
         guest.sh('mkdir -p /tmp/d; echo word >/tmp/d/file; cat /tmp/d/file /tmp/none; true')
         rs('disable', '*')
         enable('--stack', 'kmem:kmem_cache_free')
-        enable('kmem:kmem_cache_alloc', 'kmem:rss_stat')
+        enable('kmem:kmem_cache_alloc', 'kmem:rss_stat', 'sched:sched_switch')
         check_probes(guest, sys_enter=0, kmem_cache_free=1, kmem_cache_alloc=1, rss_stat=1)
         guest.sh('/bin/true')
         rs('disable', '*')
@@ -94,6 +94,7 @@ def test_system_calls_and_private_fields(guest, directory):
         code, _, said = session.end(signal.SIGINT, PATIENCE)
     check(code == 0, f'the session ends well: {said}')
     text = text_of(trace)
+    check(re.search(r'^ *<idle>-0 ', text, re.M) and not re.search(r'^ *swapper/\d+-0 ', text, re.M), 'task 0 has one name')
     for pattern in r' syscalls:sys_enter_openat: dfd=-100 filename=0x[0-9a-f]+ flags=0x\w* mode=0', \
             r' syscalls:sys_exit_openat: ret=-2\n', r' syscalls:sys_enter_write: fd=1 buf=0x[0-9a-f]+ count=5\n', \
             r' raw_syscalls:sys_enter: openat\(', \

@@ -137,10 +137,24 @@ static void look(struct work_struct *work)
 	queue_delayed_work(system_freezable_wq, &looking, msecs_to_jiffies(LOOK_MS));
 }
 
+/* It may be plugged in later, or be a mistake. */
+static void warn_of_name(void)
+{
+	struct pci_dev *dev = NULL;
+
+	while (device && (dev = pci_get_device(VENDOR, DEVICE, dev)))
+		if (is_named(dev))
+			break;
+	if (device && !dev)
+		pr_warn("there is no ivshmem device %s so far\n", device);
+	pci_dev_put(dev);
+}
+
 int rs_pci_begin(void)
 {
 	int err = pci_register_driver(&driver);
 
+	warn_of_name();
 	if (!err)
 		queue_delayed_work(system_freezable_wq, &looking, msecs_to_jiffies(LOOK_MS));
 	return err;

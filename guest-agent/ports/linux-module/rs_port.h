@@ -73,7 +73,8 @@ static inline uint32_t rs_port_context(void)
 /* Shorter than RS_COMM_LEN, but ends in a NUL; whoever reads it stops there. */
 static inline const char *rs_port_comm(void)
 {
-	return current->comm;
+	/* Each CPU has a task 0, and they have different names. */
+	return current->pid ? current->comm : "<idle>";
 }
 
 /* Not known here: rs_trace_ops.stack_end. */
