@@ -49,8 +49,7 @@ static void append_frame(GString *out, const RsTraceRecord *record, guint i)
 	const char *name;
 
 	g_string_append_c(out, ';');
-	/* It is where a call returns to, which may be behind the function's end. */
-	if (rs_trace_symbols_find(record->symbols, record->when, address - 1, &name, &offset))
+	if (rs_trace_symbols_find_frame(record->symbols, record->when, address, &name, &offset))
 		append_name(out, name, strlen(name));
 	else
 		g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);

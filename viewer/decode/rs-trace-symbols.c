@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memrchr */
 #include "rs-trace-symbols.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ typedef struct {
 	const guint8 *data;
 	gsize size; /* of `data` */
 	guint count;
+	guint32 data_names; /* names from here on are of data; 0: none are */
 } Image;
 
 struct _RsTraceSymbols {
@@ -146,6 +148,7 @@ static const char *make_image(Image *image, const struct rs_file_symbols *head, 
 		.bias = bias,
 		.table = table,
 		.count = head->count,
+		.data_names = head->data_names,
 	};
 	image->data = g_bytes_get_data(table, &image->size);
 	if (image->from >= image->to || image->count > image->size / sizeof(struct rs_file_symbol))
@@ -266,12 +269,11 @@ static gboolean is_valid(const Image *image, const RsTraceMoment *when)
 				      rs_trace_moment_compare(&image->since, when) <= 0);
 }
 
-static gboolean find_in(const Image *image, guint64 address, const char **name, guint64 *offset)
+/* The last one that is not behind the address. FALSE: there is none, or it ends before that. */
+static gboolean find_in(const Image *image, guint64 address, struct rs_file_symbol *symbol)
 {
-	struct rs_file_symbol symbol;
 	guint low = 0, high;
 
-	/* The last one that is not behind the address. */
 	for (high = image->count; low < high;) {
 		guint middle = low + (high - low) / 2;
 
@@ -282,38 +284,74 @@ static gboolean find_in(const Image *image, guint64 address, const char **name, 
 	}
 	if (!low)
 		return FALSE;
-	symbol = symbol_at(image, low - 1);
-	if (symbol.size && address - symbol.at >= symbol.size)
-		return FALSE;
-	*name = name_of(image, &symbol);
-	*offset = address - symbol.at;
-	return TRUE;
+	*symbol = symbol_at(image, low - 1);
+	return !symbol->size || address - symbol->at < symbol->size;
 }
 
-gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
-			       const char **name, guint64 *offset)
+static gboolean is_code(const Image *image, const struct rs_file_symbol *symbol)
 {
+	return !image->data_names || symbol->name < image->data_names;
+}
+
+static gboolean find(const RsTraceSymbols *symbols, const RsTraceMoment *when, guint64 address,
+		     gboolean code, const char **name, guint64 *offset)
+{
+	struct rs_file_symbol symbol;
+
 	if (!symbols)
 		return FALSE;
 	for (guint i = symbols->images->len; i-- > 0;) {
 		const Image *image = nth(symbols, i);
 
-		if (image->from <= address && address < image->to && is_valid(image, &when) &&
-		    find_in(image, address, name, offset))
-			return TRUE;
+		if (image->from > address || address >= image->to || !is_valid(image, when) ||
+		    !find_in(image, address, &symbol) || (code && !is_code(image, &symbol)))
+			continue;
+		*name = name_of(image, &symbol);
+		*offset = address - symbol.at;
+		return TRUE;
 	}
 	return FALSE;
 }
 
-static void append(const char *name, guint64 offset, RsTraceSymbolsAppend escape, GString *out)
+gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
+			       const char **name, guint64 *offset)
 {
-	gsize size = strnlen(name, RS_TRACE_SYMBOL_SHOWN + 1);
+	return find(symbols, &when, address, FALSE, name, offset);
+}
 
-	escape(out, name, MIN(size, RS_TRACE_SYMBOL_SHOWN));
+gboolean rs_trace_symbols_find_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
+				     guint64 address, const char **name, guint64 *offset)
+{
+	if (!address || !find(symbols, &when, address - 1, TRUE, name, offset))
+		return FALSE;
+	++*offset;
+	return TRUE;
+}
+
+/* " [module]" at the end of such a name, or its end. */
+static const char *module_of(const char *name, gsize size)
+{
+	const char *blank = size && name[size - 1] == ']' ? memrchr(name, ' ', size) : NULL;
+
+	return blank && blank > name && blank[1] == '[' ? blank : name + size;
+}
+
+static void append_part(const char *text, gsize size, RsTraceSymbolsAppend escape, GString *out)
+{
+	escape(out, text, MIN(size, RS_TRACE_SYMBOL_SHOWN));
 	if (size > RS_TRACE_SYMBOL_SHOWN)
 		g_string_append(out, "...");
+}
+
+static void append(const char *name, guint64 offset, RsTraceSymbolsAppend escape, GString *out)
+{
+	const gsize size = strnlen(name, RS_FILE_SYMBOL_NAME_MAX);
+	const char *module = module_of(name, size);
+
+	append_part(name, (gsize)(module - name), escape, out);
 	if (offset)
 		g_string_append_printf(out, "+0x%" G_GINT64_MODIFIER "x", offset);
+	append_part(module, size - (gsize)(module - name), escape, out);
 }
 
 gboolean rs_trace_symbols_append(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
@@ -334,8 +372,8 @@ gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, RsTraceMom
 	const char *name;
 	guint64 offset;
 
-	if (!address || !rs_trace_symbols_find(symbols, when, address - 1, &name, &offset))
+	if (!rs_trace_symbols_find_frame(symbols, when, address, &name, &offset))
 		return FALSE;
-	append(name, offset + 1, escape, out);
+	append(name, offset, escape, out);
 	return TRUE;
 }

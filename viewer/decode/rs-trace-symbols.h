@@ -55,23 +55,28 @@ gboolean rs_trace_symbols_is_empty(const RsTraceSymbols *symbols);
 
 /*
  * The symbol that `address` lay in at that moment, which is a record's. The name has
- * RS_FILE_SYMBOL_NAME_MAX bytes at most, and is valid until the next take. FALSE: none is known.
- * `symbols` may be NULL.
+ * RS_FILE_SYMBOL_NAME_MAX bytes at most, " [module]" included, and is valid until the next take.
+ * FALSE: none is known. `symbols` may be NULL.
  */
 gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
 			       const char **name, guint64 *offset);
 
+/*
+ * Likewise, for a frame of a stack. That is where a call returns to, which may be behind the end of
+ * a function whose last instruction is the call. So the symbol is that of the byte before, though
+ * *offset is the frame's. Symbols of data name no frame.
+ */
+gboolean rs_trace_symbols_find_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
+				     guint64 address, const char **name, guint64 *offset);
+
 typedef void (*RsTraceSymbolsAppend)(GString *out, const char *text, gsize size);
 /*
- * Appends "name+0x12", or "name" at its start. `escape` gets the name. FALSE: no symbol is known
- * there, and nothing is appended.
+ * Appends "name+0x12", or "name" at its start, and " [module]" if the symbol is a module's.
+ * `escape` gets the name and the module. FALSE: no symbol is known there, and nothing is appended.
  */
 gboolean rs_trace_symbols_append(const RsTraceSymbols *symbols, RsTraceMoment when, guint64 address,
 				 RsTraceSymbolsAppend escape, GString *out);
-/*
- * Likewise, for a frame of a stack. That is where a call returns to, which may be behind the end of
- * a function whose last instruction is the call. So the symbol is that of the byte before.
- */
+/* Likewise, as rs_trace_symbols_find_frame() finds it. */
 gboolean rs_trace_symbols_append_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
 				       guint64 address, RsTraceSymbolsAppend escape, GString *out);
 

@@ -102,12 +102,16 @@ static void append_escaped(GString *out, const char *text, gsize size)
 	rs_trace_append_escaped(out, text, size, NULL);
 }
 
-/* A reader's name ends at a blank. */
+/* A reader's name ends at a blank. Its module comes behind a tab, as in /proc/kallsyms. */
 static char *without_blanks(GString *name)
 {
+	char *module = g_str_has_suffix(name->str, "]") ? strrchr(name->str, ' ') : NULL;
+
 	for (char *at = name->str; *at; at++)
 		if (!g_ascii_isgraph(*at))
 			*at = '_';
+	if (module && module[1] == '[')
+		*module = '\t';
 	return g_string_free(name, FALSE);
 }
 

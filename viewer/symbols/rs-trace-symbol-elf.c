@@ -72,8 +72,28 @@ static gboolean take_segments(RsTraceSymbolFile *file, int fd, const Elf64_Ehdr 
 
 /* ---- its symbols ---- */
 
+typedef struct {
+	const guint8 *heads; /* Elf64_Shdr */
+	guint n;
+} Sections;
+
+/* Whether a label lies in code. Then one without a size ends with its section at the latest. */
+static gboolean is_code(const Sections *sections, Elf64_Sym *label)
+{
+	Elf64_Shdr section;
+
+	if (label->st_shndx >= sections->n)
+		return FALSE;
+	memcpy(&section, sections->heads + label->st_shndx * sizeof(section), sizeof(section));
+	if (!(section.sh_flags & SHF_EXECINSTR))
+		return FALSE;
+	if (!label->st_size && label->st_value - section.sh_addr < section.sh_size)
+		label->st_size = section.sh_size - (label->st_value - section.sh_addr);
+	return TRUE;
+}
+
 /* What is no function, object or label of the image has none. 0: leave it out. */
-static guint rank_of(const Elf64_Sym *symbol)
+static guint rank_of(const Sections *sections, Elf64_Sym *symbol)
 {
 	guint type = ELF64_ST_TYPE(symbol->st_info), bind = ELF64_ST_BIND(symbol->st_info);
 	guint rank = type == STT_FUNC || type == STT_GNU_IFUNC ? 1 : type == STT_OBJECT ? 2 : 3;
@@ -81,10 +101,14 @@ static guint rank_of(const Elf64_Sym *symbol)
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE ||
 	    (rank == 3 && type != STT_NOTYPE))
 		return 0;
-	return rank * 4 + (bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2);
+	rank = rank * 4 + (bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2);
+	if (type == STT_OBJECT || (type == STT_NOTYPE && !is_code(sections, symbol)))
+		rank |= SYMBOL_DATA;
+	return rank;
 }
 
-static void take_symbols(RsTraceSymbolFile *file, const guint8 *table, gsize size)
+static void take_symbols(RsTraceSymbolFile *file, const Sections *sections, const guint8 *table,
+			 gsize size)
 {
 	gsize names_size;
 	const char *names = g_bytes_get_data(file->names, &names_size);
@@ -94,7 +118,9 @@ static void take_symbols(RsTraceSymbolFile *file, const guint8 *table, gsize siz
 		Symbol symbol;
 
 		memcpy(&from, table + at, sizeof(from));
-		symbol = (Symbol){from.st_value, from.st_size, from.st_name, rank_of(&from)};
+		symbol = (Symbol){.at = from.st_value, .name = from.st_name};
+		symbol.rank = rank_of(sections, &from);
+		symbol.size = from.st_size;
 		/* The names end with a NUL. Those with a '$' or ".L" are an assembler's. */
 		if (!symbol.rank || symbol.name >= names_size || !names[symbol.name] ||
 		    names[symbol.name] == '$' || g_str_has_prefix(names + symbol.name, ".L"))
@@ -138,7 +164,7 @@ static gboolean take_sections(RsTraceSymbolFile *file, int fd, const Elf64_Ehdr 
 		return rs_trace_symbols_refuse(error, "its symbols are missing");
 	}
 	file->names = g_bytes_new_take(text, (gsize)names.sh_size + 1);
-	take_symbols(file, symbols, (gsize)table.sh_size);
+	take_symbols(file, &(Sections){sections, head->e_shnum}, symbols, (gsize)table.sh_size);
 	return TRUE;
 }
 

@@ -16,6 +16,7 @@ typedef struct {
 	guint32 name; /* in `names` */
 	guint32 rank; /* of those at one address, the one with the lowest is kept */
 } Symbol;
+#define SYMBOL_DATA 0x100u /* in `rank`: it is no code */
 
 struct _RsTraceSymbolFile {
 	gatomicrefcount refs;

@@ -199,7 +199,7 @@ static guint fitting(const RsTraceSymbolFile *file, gsize *size)
 {
 	guint i;
 
-	*size = 0;
+	*size = 1; /* an empty name comes first */
 	for (i = 0; i < file->symbols->len; i++) {
 		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
 		gsize more = sizeof(struct rs_file_symbol) + 1 +
@@ -212,22 +212,33 @@ static guint fitting(const RsTraceSymbolFile *file, gsize *size)
 	return i;
 }
 
-static void fill(const RsTraceSymbolFile *file, guint64 bias, guint count, guint8 *out)
+/* Appends the name at *at, and steps behind it. */
+static void append_name(const RsTraceSymbolFile *file, const Symbol *symbol, char **at)
 {
-	char *names = (char *)out + count * sizeof(struct rs_file_symbol), *at = names;
+	const char *name = name_of(file, symbol);
+	gsize size = strnlen(name, RS_FILE_SYMBOL_NAME_MAX);
+
+	memcpy(*at, name, size);
+	(*at)[size] = 0;
+	*at += size + 1;
+}
+
+/* Fills in the symbols that are data, or those that are not, with names from *at on. */
+static void fill(const RsTraceSymbolFile *file, guint64 bias, guint count, gboolean data,
+		 guint8 *out, char **at)
+{
+	const char *names = (const char *)out + count * sizeof(struct rs_file_symbol);
 
 	for (guint i = 0; i < count; i++) {
 		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
-		const char *name = name_of(file, symbol);
-		gsize size = strnlen(name, RS_FILE_SYMBOL_NAME_MAX);
 		const struct rs_file_symbol one = {.at = symbol->at + bias,
 						   .size = (guint32)MIN(symbol->size, G_MAXUINT32),
-						   .name = (guint32)(at - names)};
+						   .name = (guint32)(*at - names)};
 
+		if (((symbol->rank & SYMBOL_DATA) != 0) != data)
+			continue;
 		memcpy(out + i * sizeof(one), &one, sizeof(one));
-		memcpy(at, name, size);
-		at[size] = 0;
-		at += size + 1;
+		append_name(file, symbol, at);
 	}
 }
 
@@ -238,6 +249,7 @@ static GBytes *make_table(const RsTraceSymbolFile *file, const RsTraceSymbolPlac
 	gsize size;
 	guint count = fitting(file, &size);
 	guint8 *table = g_malloc(size);
+	char *names = (char *)table + count * sizeof(struct rs_file_symbol), *at = names;
 
 	*head = (struct rs_file_symbols){
 		.from = place->from,
@@ -251,7 +263,10 @@ static GBytes *make_table(const RsTraceSymbolFile *file, const RsTraceSymbolPlac
 	};
 	memcpy(head->build_id, file->build_id, sizeof(head->build_id));
 	memcpy(head->name, file->name, sizeof(head->name));
-	fill(file, bias, count, table);
+	*at++ = 0;
+	fill(file, bias, count, FALSE, table, &at);
+	head->data_names = (guint32)(at - names);
+	fill(file, bias, count, TRUE, table, &at);
 	return g_bytes_new_take(table, size);
 }
 

@@ -156,6 +156,8 @@ void rs_emit_stack(struct rs_event *event, uint32_t control, const uint64_t *ent
  * RS_JUDGE_OPEN: rs_emit() is to judge, since the filter asks for more than integer fields.
  */
 #define RS_JUDGE_OPEN ~0u
+/* Behind a call: the function that calls stays on the stack, also where that is its last act. */
+#define RS_NO_TAIL_CALL() __asm__ volatile("")
 uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
 		  uint32_t size);
 
@@ -400,8 +402,10 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 	}                                                                                          \
 	static inline __attribute__((always_inline)) void trace_##id proto                         \
 	{                                                                                          \
-		if (rs_unlikely(rs_site_##id()))                                                   \
+		if (rs_unlikely(rs_site_##id())) {                                                 \
 			rs_emit_##id args;                                                         \
+			RS_NO_TAIL_CALL();                                                         \
+		}                                                                                  \
 	}                                                                                          \
 	static inline                                                                              \
 		__attribute__((unused)) int register_trace_##id(struct rs_callback *callback)      \

@@ -191,7 +191,7 @@ struct rs_file_symbols {
 	uint32_t count;    /* of symbols */
 	uint32_t unpacked; /* bytes of the data once decompressed */
 	uint32_t build_id_size;
-	uint32_t reserved0;
+	uint32_t data_names;  /* where the names of data begin among the names; 0: there are none */
 	uint8_t build_id[32]; /* of the image, build_id_size bytes; 0: not known */
 	char name[64];        /* of the file that they are from, NUL-padded */
 	uint32_t boot;        /* the moment; 0: it lies there always */
@@ -208,7 +208,11 @@ RS_ASSERT_GROWS(struct rs_file_symbols, RS_FILE_SYMBOLS_MIN_SIZE);
 struct rs_file_symbol {
 	uint64_t at;
 	uint32_t size; /* bytes; 0: up to the next one, or to the image's end */
-	uint32_t name; /* where its NUL-terminated name begins among the names */
+	/*
+	 * Where its NUL-terminated name begins among the names. Behind that, of a module's:
+	 * " [module]"
+	 */
+	uint32_t name;
 };
 RS_ASSERT_SIZE(struct rs_file_symbol, 16);
 

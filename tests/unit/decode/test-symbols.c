@@ -70,6 +70,11 @@ static void check(const RsTraceSymbols *symbols, guint64 address, const char *na
 	check_at(symbols, first_boot, address, name, offset);
 }
 
+static void append_as_is(GString *out, const char *text, gsize size)
+{
+	g_string_append_len(out, text, (gssize)size);
+}
+
 static void test_find(void)
 {
 	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
@@ -89,6 +94,34 @@ static void test_find(void)
 	check(symbols, 0x2fff, "lab\nel", 0xfff);
 	check(symbols, 0x3000, NULL, 0);
 	check(symbols, G_MAXUINT64, NULL, 0);
+}
+
+/* "first+0x12 [mod]" of a module's; and what is data names no frame. */
+static void test_frames(void)
+{
+	static const char text[] = "\0code [mod]\0[odd]\0data [mod]";
+	static const struct rs_file_symbol list[] = {
+		{0x1000, 0x40, 1}, {0x1040, 0x40, 18}, {0x1080, 0x40, 12}};
+	struct rs_file_symbols head = {.from = 0x1000, .to = 0x2000, .data_names = 18};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+	g_autoptr(GString) out = g_string_new(NULL);
+	gsize size;
+	g_autofree guint8 *data = pack(list, 3, text, sizeof(text), &head, &size);
+
+	g_assert_true(rs_trace_symbols_take(symbols, &head, data, size, ROOM, NULL));
+	g_assert_true(rs_trace_symbols_append(symbols, first_boot, 0x1000, append_as_is, out));
+	g_string_append_c(out, ' ');
+	g_assert_true(rs_trace_symbols_append(symbols, first_boot, 0x1050, append_as_is, out));
+	g_string_append_c(out, ' ');
+	g_assert_true(
+		rs_trace_symbols_append_frame(symbols, first_boot, 0x1040, append_as_is, out));
+	g_string_append_c(out, ' ');
+	g_assert_true(
+		rs_trace_symbols_append_frame(symbols, first_boot, 0x1081, append_as_is, out));
+	g_assert_cmpstr(out->str, ==, "code [mod] data+0x10 [mod] code+0x40 [mod] [odd]+0x1");
+	g_assert_false(
+		rs_trace_symbols_append_frame(symbols, first_boot, 0x1041, append_as_is, out));
+	g_assert_false(rs_trace_symbols_append_frame(symbols, first_boot, 0, append_as_is, out));
 }
 
 static const struct rs_file_symbol low[] = {{0x100, 0, 0}}, high[] = {{0x8000, 0, 6}};
@@ -348,6 +381,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/symbols/find", test_find);
+	g_test_add_func("/symbols/frames", test_frames);
 	g_test_add_func("/symbols/images", test_images);
 	g_test_add_func("/symbols/boots", test_boots);
 	g_test_add_func("/symbols/moments", test_moments);

@@ -64,6 +64,15 @@ static void check(const RsTraceSymbols *symbols, guint64 address, const char *wa
 	g_assert_cmpstr(name, ==, want);
 }
 
+static void check_frame(const RsTraceSymbols *symbols, guint64 address, const char *want)
+{
+	const char *name = NULL;
+	guint64 offset = 0;
+
+	rs_trace_symbols_find_frame(symbols, (RsTraceMoment){0}, address, &name, &offset);
+	g_assert_cmpstr(name, ==, want);
+}
+
 /* ---- ELF ---- */
 
 static void test_elf(void)
@@ -84,6 +93,8 @@ static void test_elf(void)
 	check(symbols, BASE + 0x100, "main"); /* what others see, before what is local */
 	check(symbols, BASE + 0x120, NULL);
 	check(symbols, BASE + 0x1807, "data");
+	check_frame(symbols, BASE + 0x1807, NULL);
+	check_frame(symbols, BASE + 0x120, "main");
 	check(symbols, BASE + 0x210, NULL);
 	check(symbols, BASE + 0x300, NULL);
 	/* Without a full table, what a dynamic linker needs. */
@@ -236,6 +247,29 @@ static void test_other_elf(void)
 	rs_trace_symbol_file_unref(read_bytes(&image, sizeof(image), NULL));
 }
 
+/* What has no type is code where its section is, and ends with that. */
+static void test_labels(void)
+{
+	g_autoptr(RsTraceSymbolFile) file = NULL;
+	g_autoptr(RsTraceSymbols) symbols = NULL;
+	struct rs_file_symbols head;
+	struct image image;
+
+	make(&image);
+	image.sections[3].sh_flags = SHF_EXECINSTR;
+	image.sections[3].sh_addr = BASE + 0x600;
+	image.sections[3].sh_size = sizeof(image.names);
+	image.symbols[4] = symbol(25, STB_LOCAL, STT_NOTYPE, 3, BASE + 0x610, 0);
+	image.symbols[5] = symbol(31, STB_LOCAL, STT_NOTYPE, 1, BASE + 0x700, 0x10);
+	file = read_bytes(&image, sizeof(image), NULL);
+	symbols = place(file, 0, &head);
+	check_frame(symbols, BASE + 0x620, "other");
+	check_frame(symbols, BASE + 0x600 + sizeof(image.names), "other");
+	check_frame(symbols, BASE + 0x601 + sizeof(image.names), NULL);
+	check(symbols, BASE + 0x708, "late");
+	check_frame(symbols, BASE + 0x708, NULL);
+}
+
 /* This program, as it runs. */
 static int find_start(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -272,9 +306,9 @@ static void test_text(void)
 			   "ffffffff81000100 t helper\n"
 			   "0000000000000000 A fixed_percpu\n"
 			   "                 U elsewhere\n"
-			   "ffffffff81000200 T do_it\t[module]\n"
 			   "ffffffff81000200 D also_here\n"
-			   "ffffffffc0000000 T of_module [module]";
+			   "ffffffff81000200 T do_it\n"
+			   "ffffffffc0000000 T of_module\t[module]";
 	g_autoptr(RsTraceSymbolFile) file = read_text(list, NULL);
 	g_autoptr(RsTraceSymbols) symbols = NULL;
 	struct rs_provider entry = {.build_id_size = 20, .image_start = 0x1000};
@@ -287,10 +321,39 @@ static void test_text(void)
 	check(symbols, 0xffffffff810000ff, "_stext");
 	check(symbols, 0xffffffff81000100, "helper");
 	check(symbols, 0xffffffff81000201, "do_it");
-	check(symbols, 0xffffffff810fffff, "do_it");
-	check(symbols, 0xffffffff81200000, NULL); /* far behind any function */
-	check(symbols, 0xffffffffc0000001, "of_module");
+	check(symbols, 0xffffffff81000fff, "do_it");
+	check(symbols, 0xffffffff81001000, NULL); /* its end is not known */
+	check(symbols, 0xffffffffc0000001, "of_module [module]");
 	check(symbols, 0x10, NULL);
+}
+
+/* What is not in the list has no name, whatever lies before it. */
+static void test_modules(void)
+{
+	const char *list = "ffffffffc0000000 t work\t[first]\n"
+			   "ffffffffc0000100 T fire\t[first]\n"
+			   "ffffffffc0002100 t tail\t[first]\n"
+			   "ffffffffc0004000 d state\t[first]\n"
+			   "ffffffffc0004100 b busy.1\t[first]\n"
+			   "ffffffffc0009000 t fire\t[second]\n"
+			   "ffffffffc0009080 W weak\t[second]\r\n"
+			   "ffffffffc0009100 t odd\t[\n";
+	g_autoptr(RsTraceSymbolFile) file = read_text(list, NULL);
+	g_autoptr(RsTraceSymbols) symbols = place(file, 0, &(struct rs_file_symbols){0});
+
+	check_frame(symbols, 0xffffffffc0000010, "work [first]");
+	check_frame(symbols, 0xffffffffc0002100, "fire [first]"); /* longer than a page */
+	check_frame(symbols, 0xffffffffc0003000, "tail [first]");
+	check_frame(symbols, 0xffffffffc0003001, NULL);
+	check(symbols, 0xffffffffc0004010, "state [first]");
+	check_frame(symbols, 0xffffffffc0004010, NULL);
+	check(symbols, 0xffffffffc0004fff, "busy.1 [first]");
+	check(symbols, 0xffffffffc0005000, NULL);
+	check_frame(symbols, 0xffffffffc0004200, NULL);
+	check_frame(symbols, 0xffffffffc0009010, "fire [second]");
+	check_frame(symbols, 0xffffffffc0009090, "weak [second]");
+	check_frame(symbols, 0xffffffffc0009110, "odd");
+	check_frame(symbols, 0xffffffffc0064000, NULL);
 }
 
 /* So an export to trace.dat lists the frames of its stacks. */
@@ -299,14 +362,16 @@ static void test_frames_give_the_start_of_their_functions(void)
 	const char *list = "ffffffff81000012 T first+0x12\n"
 			   "ffffffff81000034 T first+0x34\n"
 			   "ffffffff81000099 T 0xffffffff81000099\n"
-			   "ffffffff81000108 T second+0x8\n";
+			   "ffffffff81000108 T second+0x8\n"
+			   "ffffffffc0000108 T third+0x8\t[module]\n";
 	g_autoptr(RsTraceSymbolFile) file = rs_trace_symbol_file_new_text(list, "list", NULL);
 	g_autoptr(RsTraceSymbols) symbols = NULL;
 	struct rs_file_symbols head;
 
 	g_assert_nonnull(file);
-	g_assert_cmpuint(rs_trace_symbol_file_count(file), ==, 2);
+	g_assert_cmpuint(rs_trace_symbol_file_count(file), ==, 3);
 	symbols = place(file, 0, &head);
+	check(symbols, 0xffffffffc0000100, "third [module]");
 	check(symbols, 0xffffffff81000000, "first");
 	check(symbols, 0xffffffff81000034, "first");
 	check(symbols, 0xffffffff81000035, NULL); /* how much further it reaches is not known */
@@ -354,6 +419,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/symbol-file/other-elf", test_other_elf);
 	g_test_add_func("/symbol-file/self", test_self);
 	g_test_add_func("/symbol-file/text", test_text);
+	g_test_add_func("/symbol-file/labels", test_labels);
+	g_test_add_func("/symbol-file/modules", test_modules);
 	g_test_add_func("/symbol-file/frames", test_frames_give_the_start_of_their_functions);
 	g_test_add_func("/symbol-file/other-text", test_other_text);
 	g_test_add_func("/symbol-file/no-file", test_no_file);
