@@ -28,19 +28,30 @@ static uint64_t not_read(uint64_t written, const struct rs_printer_stats *printe
 	return written > known ? written - known : 0;
 }
 
+/* What this session recorded, or moved, and what became of it. */
+static void append_events(GString *out, const struct rs_source_stat *s,
+			  const struct rs_printer_stats *printed, bool several)
+{
+	const uint64_t written = s->written - s->before.written;
+
+	/* The tracer of a bridged guest counts no events, and a page of it holds many. */
+	g_string_append_printf(out, "# events: %" PRIu64 " %srecorded", written,
+			       s->bridge && !several ? "pages " : "");
+	if (s->before.written)
+		g_string_append_printf(out, " (and %" PRIu64 " before)", s->before.written);
+	g_string_append_printf(out, ", %" PRIu64 " printed, %" PRIu64 " lost, %" PRIu64 " dropped",
+			       printed->events, printed->lost, s->dropped - s->before.dropped);
+	if (printed->closed || printed->unread || printed->error)
+		g_string_append_printf(out, ", %" PRIu64 " not read", not_read(written, printed));
+}
+
 char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_stats *printed,
 		      bool several)
 {
 	uint64_t exits = s->target.kvm_exits ? s->target.kvm_exits : s->target.exits;
 	GString *out = g_string_new(NULL);
 
-	g_string_append_printf(out,
-			       "# events: %" PRIu64 " recorded, %" PRIu64 " printed, %" PRIu64
-			       " lost, %" PRIu64 " dropped",
-			       s->written, printed->events, printed->lost, s->dropped);
-	if (printed->closed || printed->unread || printed->error)
-		g_string_append_printf(out, ", %" PRIu64 " not read",
-				       not_read(s->written, printed));
+	append_events(out, s, printed, several);
 	g_string_append_c(out, '\n');
 	if (printed->bad_records)
 		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
@@ -63,12 +74,14 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 			exits);
 		/* Not all sources have exits that are counted. */
 		if (!several)
-			append_per_event(out, exits, s->written);
+			append_per_event(out, exits, s->written - s->before.written);
 		g_string_append_c(out, '\n');
 	}
-	g_string_append_printf(
-		out, "# hypercalls: %" PRIu64 " (%" PRIu64 " bad), doorbells %" PRIu64 "\n",
-		s->hypercalls, s->bad_hypercalls, s->target.doorbells);
+	/* Where nothing but the agent's hello comes that way, as in a QEMU, it says nothing. */
+	if (exits || s->bad_hypercalls || s->target.doorbells)
+		g_string_append_printf(
+			out, "# hypercalls: %" PRIu64 " (%" PRIu64 " bad), doorbells %" PRIu64 "\n",
+			s->hypercalls, s->bad_hypercalls, s->target.doorbells);
 	if (s->turned_away)
 		g_string_append_printf(out,
 				       "# untraced: %" PRIu64 " program%s found no free region, "
@@ -85,11 +98,12 @@ char *rs_summary_json(const struct rs_source_stat *s, const struct rs_printer_st
 	json_builder_begin_object(b);
 	json_builder_set_member_name(b, "summary");
 	json_builder_begin_object(b);
-	rs_cli_add_number(b, "recorded", s->written);
+	rs_cli_add_number(b, "recorded", s->written - s->before.written);
+	rs_cli_add_number(b, "recorded_before", s->before.written);
 	rs_cli_add_number(b, "printed", printed->events);
 	rs_cli_add_number(b, "lost", printed->lost);
-	rs_cli_add_number(b, "dropped", s->dropped);
-	rs_cli_add_number(b, "overrun", s->overrun);
+	rs_cli_add_number(b, "dropped", s->dropped - s->before.dropped);
+	rs_cli_add_number(b, "overrun", s->overrun - s->before.overrun);
 	rs_cli_add_number(b, "bad_records", printed->bad_records);
 	rs_cli_add_number(b, "sites", s->sites);
 	rs_cli_add_number(b, "sites_refused", s->sites_refused);

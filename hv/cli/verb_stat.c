@@ -85,8 +85,6 @@ static void print_exits(uint64_t ours, uint64_t kvm)
 	else if (ours || kvm)
 		printf("exits:       %" PRIu64 "%s\n", ours + kvm,
 		       ours ? " to us" : " as KVM counts them");
-	else
-		printf("exits:       not known here\n");
 }
 
 static void print_clock(GVariant *t)

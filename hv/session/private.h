@@ -90,8 +90,9 @@ struct rs_source {
 	int program_fd;           /* what runs; -1: not known */
 	struct say_credit credit; /* of the machine, for the processes in it, too */
 	RsTraceRegion *region;
-	guint cuts; /* rs_trace_region_cuts() when it was looked at last */
-	bool held;  /* as the target's when that was told last */
+	guint cuts;                 /* rs_trace_region_cuts() when it was looked at last */
+	struct rs_ring_sums before; /* when the source was made */
+	bool held;                  /* as the target's when that was told last */
 	struct rs_target *target;
 	struct rs_patcher *patcher;
 	struct rs_publisher *publisher;
@@ -389,6 +390,8 @@ uint32_t rs_source_sites_on_of(struct rs_source *source, uint32_t id);
 /* How many sites of the provider in that slot are on. */
 uint32_t rs_source_sites_on_of_provider(struct rs_source *source, uint32_t slot);
 void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
+/* What the rings say; hostile. */
+void rs_source_sum_rings(const struct rs_source *source, struct rs_ring_sums *out);
 /* Sets whether the guest patches itself. To be called only while nothing is on. */
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
 

@@ -179,6 +179,11 @@ struct rs_cpu_stat {
 	uint64_t oldest_ns, now_ns;    /* likewise, as trace lines show them; 0: none */
 };
 
+/* Over all rings, since they were laid out. */
+struct rs_ring_sums {
+	uint64_t written, dropped, overrun;
+};
+
 struct rs_source_stat {
 	enum rs_session_state state;
 	uint64_t clock_hz;       /* 0: unknown */
@@ -203,7 +208,8 @@ struct rs_source_stat {
 	uint64_t now_ts;    /* the event clock now; 0: unknown */
 	uint64_t most_work; /* of a session: that its sources caused before others were served */
 	uint32_t cpus;
-	uint64_t written, dropped, overrun; /* sums over all rings */
+	uint64_t written, dropped, overrun; /* as in struct rs_ring_sums */
+	struct rs_ring_sums before; /* those of the sessions that had the memory before this one */
 };
 
 /* 0 or -EINVAL. */

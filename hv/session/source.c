@@ -261,6 +261,9 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->events = g_new0(struct event_state, h->event_capacity);
 	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
 	source->requests = rs_requests_create(region);
+	/* A process that joins has recorded for this session alone. */
+	if (!machine)
+		rs_source_sum_rings(source, &source->before);
 	ret = rs_source_sites_init(source, config->report, err);
 	if (ret) {
 		/* Not taken over. */

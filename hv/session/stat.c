@@ -26,6 +26,34 @@ void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_s
 	};
 }
 
+void rs_source_sum_rings(const struct rs_source *source, struct rs_ring_sums *out)
+{
+	*out = (struct rs_ring_sums){0};
+	for (uint32_t i = 0; i < source->region->header.ring_count; i++) {
+		RsTraceRingInfo info;
+
+		rs_trace_ring_info(source->region, i, &info);
+		out->written += info.records;
+		out->dropped += info.dropped;
+		out->overrun += info.overrun;
+	}
+}
+
+/* A guest can set its counters back: then nothing was before. */
+static void rings_stat(const struct rs_source *source, struct rs_source_stat *out)
+{
+	struct rs_ring_sums now;
+
+	rs_source_sum_rings(source, &now);
+	out->written = now.written;
+	out->dropped = now.dropped;
+	out->overrun = now.overrun;
+	if (now.written >= source->before.written)
+		out->before = source->before;
+	out->before.dropped = MIN(out->before.dropped, now.dropped);
+	out->before.overrun = MIN(out->before.overrun, now.overrun);
+}
+
 static void events_stat(const struct rs_source *source, struct rs_source_stat *out)
 {
 	for (guint i = 0; i < rs_trace_schema_n_events(source->schema); i++) {
@@ -78,14 +106,7 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 	rs_requests_stat(source->requests, out);
 	out->turned_away = rs_session_turned_away(source);
 	out->cpus = source->region->header.ring_count;
-	for (uint32_t i = 0; i < out->cpus; i++) {
-		RsTraceRingInfo info;
-
-		rs_trace_ring_info(source->region, i, &info);
-		out->written += info.records;
-		out->dropped += info.dropped;
-		out->overrun += info.overrun;
-	}
+	rings_stat(source, out);
 }
 
 static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *one)
@@ -116,6 +137,9 @@ static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *on
 	sum->written += one->written;
 	sum->dropped += one->dropped;
 	sum->overrun += one->overrun;
+	sum->before.written += one->before.written;
+	sum->before.dropped += one->before.dropped;
+	sum->before.overrun += one->before.overrun;
 }
 
 void rs_stat_forget(struct rs_source *source)

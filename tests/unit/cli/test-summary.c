@@ -79,6 +79,38 @@ static void test_text_of_another_target(void)
 			"# untraced: 1 program found no free region, as they say (--regions)\n");
 }
 
+/* Who attaches again to memory that others had learns what his own session recorded. */
+static void test_what_was_before(void)
+{
+	g_autofree struct rs_source_stat *stat = sample();
+	struct rs_printer_stats printed = {.events = 70};
+	g_autofree char *text = NULL, *bridged = NULL, *json = NULL;
+
+	stat->before = (struct rs_ring_sums){.written = 60, .dropped = 3, .overrun = 8};
+	text = rs_summary_text(stat, &printed, false);
+	g_assert_true(g_str_has_prefix(text, "# events: 40 recorded (and 60 before), 70 printed, "
+					     "0 lost, 1 dropped\n"));
+	g_assert_nonnull(strstr(text, " 6.25 for each event\n"));
+	json = rs_summary_json(stat, &printed);
+	g_assert_nonnull(strstr(json, "\"recorded\":40,\"recorded_before\":60,"));
+	g_assert_nonnull(strstr(json, "\"dropped\":1,\"overrun\":1,"));
+	stat->bridge = true;
+	stat->before.written = 0;
+	bridged = rs_summary_text(stat, &printed, false);
+	g_assert_true(g_str_has_prefix(bridged, "# events: 100 pages recorded, 70 printed, "));
+}
+
+/* A guest in a QEMU makes no hypercalls but its hello. */
+static void test_what_says_nothing(void)
+{
+	struct rs_source_stat stat = {.hypercalls = 2};
+	struct rs_printer_stats printed = {0};
+	g_autofree char *text = rs_summary_text(&stat, &printed, false);
+
+	g_assert_null(strstr(text, "hypercalls"));
+	g_assert_null(strstr(text, "exits"));
+}
+
 static void test_text_exits(void)
 {
 	g_autofree struct rs_source_stat *stat = sample();
@@ -113,25 +145,16 @@ static void test_json(void)
 		const char *name;
 		gint64 value;
 	} cases[] = {
-		{"recorded", 100},
-		{"printed", 95},
-		{"lost", 5},
-		{"dropped", 4},
-		{"overrun", 9},
-		{"bad_records", 1},
-		{"sites", 15},
-		{"sites_refused", 0},
-		{"patches", 12},
-		{"patch_batches", 5},
-		{"exits", 8},
-		{"kvm_exits", 250},
-		{"pause_last_ns", 58340},
-		{"hypercalls", 4},
-		{"pause_max_ns", 90149},
-		{"bad_hypercalls", 1},
-		{"doorbells", 6},
-		{"turned_away", 1},
-		{"console_unread", 33},
+		{"recorded", 100},     {"recorded_before", 0},
+		{"printed", 95},       {"lost", 5},
+		{"dropped", 4},        {"overrun", 9},
+		{"bad_records", 1},    {"sites", 15},
+		{"sites_refused", 0},  {"patches", 12},
+		{"patch_batches", 5},  {"exits", 8},
+		{"kvm_exits", 250},    {"pause_last_ns", 58340},
+		{"hypercalls", 4},     {"pause_max_ns", 90149},
+		{"bad_hypercalls", 1}, {"doorbells", 6},
+		{"turned_away", 1},    {"console_unread", 33},
 	};
 	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5, .bad_records = 1};
@@ -157,6 +180,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/cli/summary/text", test_text);
 	g_test_add_func("/cli/summary/text-of-another-target", test_text_of_another_target);
 	g_test_add_func("/cli/summary/text-exits", test_text_exits);
+	g_test_add_func("/cli/summary/before", test_what_was_before);
+	g_test_add_func("/cli/summary/nothing", test_what_says_nothing);
 	g_test_add_func("/cli/summary/json", test_json);
 	return g_test_run();
 }

@@ -133,6 +133,36 @@ static void test_rings(struct fixture *f, gconstpointer data)
 	g_assert_true(sum.self_patch);
 }
 
+/* Memory that another session had: what that recorded is told apart. */
+static void test_rings_of_before(struct fixture *f, gconstpointer data)
+{
+	const struct rs_source_config config = {.kernel = "k"};
+	struct sham *sham = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 0);
+	struct rs_session *session;
+	struct rs_source_stat sum;
+
+	fill(sham, 0, 20);
+	g_assert_cmpint(rs_session_create("again", &session, NULL), ==, 0);
+	g_assert_cmpint(
+		rs_session_add_source(session, &config, sham->region, &sham->target, NULL, NULL),
+		==, 0);
+	fill(sham, 0, 25);
+	rs_session_stat(session, &sum);
+	g_assert_cmpuint(sum.written, ==, 25);
+	g_assert_cmpuint(sum.before.written, ==, 20);
+	g_assert_cmpuint(sum.before.overrun, ==, 19);
+	g_assert_cmpuint(sum.before.dropped, ==, 40);
+	fill(sham, 0, 3); /* the guest has set them back */
+	rs_session_stat(session, &sum);
+	g_assert_cmpuint(sum.written, ==, 3);
+	g_assert_cmpuint(sum.before.written, ==, 0);
+	g_assert_cmpuint(sum.before.dropped, ==, 0);
+	rs_session_destroy(session);
+	sham_free(sham);
+	rs_session_stat(f->session, &sum);
+	g_assert_cmpuint(sum.before.written, ==, 0);
+}
+
 /* Requests, those that make no sense, and answers for which a guest waits no more. */
 static void test_requests(struct fixture *f, gconstpointer data)
 {
@@ -172,6 +202,7 @@ int main(int argc, char **argv)
 	g_test_add("/sums/" name, struct fixture, NULL, set_up, function, tear_down)
 	TEST("sites", test_sites);
 	TEST("rings", test_rings);
+	TEST("rings/before", test_rings_of_before);
 	TEST("requests", test_requests);
 	return g_test_run();
 }
