@@ -115,6 +115,13 @@ static void clear_info(struct rs_guest_info *info)
 	info->cmdline_changes = names;
 }
 
+/* A bridge's records are those of the kernel's own tracer, into which nobody puts a stack. */
+static bool takes_stacks(const struct rs_agent_config *config)
+{
+	return !(config->flags & RS_GUEST_BRIDGE) &&
+	       (RS_PORT_STACKS || rs_core.ops.stack_end || rs_core.ops.call_stack);
+}
+
 /* Magic last: who sees it (acquire) sees the rest. */
 static void write_info(const struct rs_agent_config *config, uint32_t boot)
 {
@@ -129,10 +136,8 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 	info->arch = RS_ARCH;
 	info->session_id = rs_core.header.session_id;
 	info->boot = boot;
-	info->flags =
-		config->flags | (RS_PORT_PREEMPTIBLE ? RS_GUEST_PREEMPTIBLE : 0) |
-		(RS_PORT_STACKS || rs_core.ops.stack_end || rs_core.ops.call_stack ? RS_GUEST_STACKS
-										   : 0);
+	info->flags = config->flags | (RS_PORT_PREEMPTIBLE ? RS_GUEST_PREEMPTIBLE : 0) |
+		      (takes_stacks(config) ? RS_GUEST_STACKS : 0);
 	info->state = RS_GUEST_RUNNING;
 	info->cpu_count = config->cpu_count;
 	info->nudge_vector = config->nudge_vector;

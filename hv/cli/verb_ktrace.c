@@ -103,6 +103,18 @@ static GVariant *owner_options(bool lasting)
 	return g_variant_dict_end(&dict);
 }
 
+/* An agent has these events if its guest has what writes them. */
+static int fail_enable(GError *error)
+{
+	if (!g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT))
+		return rs_cli_fail_gerror(error);
+	g_error_free(error);
+	return rs_cli_fail(
+		RS_CLI_NOT_FOUND,
+		"no guest there writes such records; a Linux guest does with our module, "
+		"not with ringside-guest, and another OS with an agent that has ktrace");
+}
+
 /* Switches the events on that these facilities write: a facility is its event's keyword. */
 static int enable(RsDBusSession1 *session, const struct args *a, bool lasting)
 {
@@ -114,7 +126,7 @@ static int enable(RsDBusSession1 *session, const struct args *a, bool lasting)
 
 	if (!rs_dbus_session1_call_enable_sync(session, glob, owner_options(lasting), NULL, NULL,
 					       &problems, NULL, NULL, &error))
-		return rs_cli_fail_gerror(error);
+		return fail_enable(error);
 	/* Those of the other wish are the same. */
 	return lasting && rs_cli_tell_problems(problems) ? RS_CLI_FAILED : RS_CLI_OK;
 }

@@ -76,6 +76,14 @@ def test_all_events_are_listed(guest):
           'and the print format is the kernel\'s own')
 
 
+def test_what_it_has_not_is_said(guest):
+    stack = guest.rs('enable', '--stack', NAME, 'sched:sched_process_hang')
+    check(stack.code == 1 and 'its agent takes no call stacks' in stack.err, f'no stacks come: {stack}')
+    ktrace = guest.rs('ktrace', NAME, '-p', '1')
+    check(ktrace.code == 3 and 'with our module' in ktrace.err, f'what ktrace needs: {ktrace}')
+    check(guest.rs('disable', NAME, 'sched:sched_process_hang').code == 0, 'off again')
+
+
 def test_the_trace_is_that_of_the_guest(guest, report):
     """Each of the two takes its own time, so only the order on one CPU is the same."""
     own, ours = guest.own_trace(), parse(report.splitlines())
@@ -117,6 +125,7 @@ def main():
         guest = Guest(directory)
         try:
             test_all_events_are_listed(guest)
+            test_what_it_has_not_is_said(guest)
             rs, file = guest.rs, f'{directory}/trace.rs'
             check(rs('filter', NAME, 'sched:sched_process_free: comm ~ "w*"').code == 0, 'a filter is accepted')
             trace = Background(rs, 'trace', NAME)
