@@ -11,7 +11,7 @@
 #include <ringside/atomic.h>
 
 #define LINES 16u        /* of late problems that one request is told */
-#define FOLLOW_MS 5000   /* an agent that follows does so within milliseconds */
+#define FOLLOW_MS 25000  /* under TCG, probes for all events of a Linux at work take as long */
 #define FOLLOW_POLL_MS 1 /* nothing else says that it has */
 
 /* What a request waits for in a source that lives, and is patching or is followed. */

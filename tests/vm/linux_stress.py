@@ -20,6 +20,7 @@ from linux_module import build_example
 SERIES, RINGSIDE, MODULE, *HOW = sys.argv[1:]
 rs = Ringside(os.path.realpath(RINGSIDE))
 MIB = 16
+SLOW = 240  # s, at most
 CPUS, MAX_CPUS = 2, 4
 DEBUG = SERIES == 'debug'
 WHOLE = HOW == ['whole']
@@ -52,6 +53,11 @@ def enable(*globs):
     check(r.code == 0, f'{globs} are on: {r.err.strip()}')
 
 
+def enable_everything():
+    """To set some 1,300 probes takes QEMU's TCG half a minute, and a guest under load longer."""
+    wait_for('everything to be on', lambda: rs('enable', *everything(), timeout=PATIENCE).code == 0, SLOW)
+
+
 def key_of(guest, tracepoint):
     """Whether the tracepoint has users, as the kernel's memory shows it."""
     address = int(guest.sh(f"grep ' __tracepoint_{tracepoint}$' /proc/kallsyms").split()[0], 16)
@@ -69,6 +75,26 @@ def text_of(trace):
     return rs('report', trace, timeout=PATIENCE).out
 
 
+def check_arguments(guest):
+    """Those of each system call, as the kernel's own tracefs names them."""
+    said = guest.sh("""cd /sys/kernel/tracing/events/syscalls && awk '
+        FNR == 1 { printf "%s", (NR > 1 ? "\\n" : "") $2 }
+        /field:/ && !/common_|__syscall_nr/ { sub(/;.*/, ""); sub(/.*[ *]/, ""); printf " %s", $0 }' sys_enter_*/format""",
+                    timeout=PATIENCE)
+    theirs = {name: fields for name, *fields in (line.split() for line in said.splitlines() if line.startswith('sys_'))}
+    ours, name = {}, None
+    for line in rs('format', 'syscalls:sys_enter_*').out.splitlines():
+        if line.startswith('name: '):
+            name = line.split()[1]
+            ours[name] = []
+        found = re.search(r'field:.*?(\w+)(\[\d*\])?;', line)
+        if found and not found[1].startswith('common_') and found[1] != '__syscall_nr':
+            ours[name].append(found[1])
+    both = ours.keys() & theirs.keys()
+    wrong = {name: (ours[name], theirs[name]) for name in both if ours[name] != theirs[name]}
+    check(len(both) > 300 and not wrong, f'the arguments of {len(both)} calls are the kernel\'s: {wrong}')
+
+
 def test_system_calls_and_private_fields(guest, directory):
     """Events of single calls have their arguments; others, what the kernel keeps to itself."""
     trace = os.path.join(directory, 'calls')
@@ -80,6 +106,8 @@ def test_system_calls_and_private_fields(guest, directory):
                 'net:net_dev_xmit_timeout', 'kmem:mm_page_alloc_extfrag', 'nmi:nmi_handler':
             check(DEBUG or name in there, f'there is {name}')
         check(sum(name.startswith('syscalls:') for name in there) > 650, 'there are the system calls')
+        if not DEBUG:
+            check_arguments(guest)
         enable('--stack', 'syscalls:sys_enter_openat')
         enable('syscalls:sys_exit_openat', 'syscalls:sys_enter_write', 'raw_syscalls:*', 'workqueue:*')
         check_probes(guest, sys_enter=1, sys_exit=1, workqueue_queue_work=1)
@@ -231,7 +259,7 @@ def test_nmi(guest):
     inject(guest, 3)
     _, out, said = follow.end(timeout=PATIENCE)
     check(b'nmi:nmi_handler: ' in out and b' => ' in out, f'an event in an NMI: {out} {said}')
-    enable(*everything())
+    enable_everything()
     inject(guest, 20)
     guest.check_well()
 
@@ -244,8 +272,8 @@ def inject(guest, times):
 def test_the_device_goes_and_comes(guest):
     """Everything is on, and the guest is at work. The next device is the memory of before."""
     guest.detach_shmem(MIB)
-    wait_for('no device', lambda: not guest.ivshmem())
-    wait_for('the module to let it go', lambda: 'let go' in guest.sh('dmesg | tail -n 50'))
+    wait_for('no device', lambda: not guest.ivshmem(), SLOW)
+    wait_for('the module to let it go', lambda: 'let go' in guest.sh('dmesg | tail -n 50'), SLOW)
     guest.check_well()
     check_probes(guest, sched_switch=0, sys_enter=0, kfree=0)
     guest.attach_shmem(MIB)
