@@ -7,6 +7,7 @@
 import os
 import re
 import signal
+import struct
 import sys
 import tempfile
 
@@ -28,11 +29,20 @@ WORK = '''mkfifo /tmp/go /tmp/ever
 	sh -c 'kill -TERM $$; echo never'
 	sh -c 'exit 7'
 	env -i RING=SIDE sh -c 'trap "echo caught" USR1; kill -USR1 $$'
+	/bin/odd
 	{ cat </tmp/ever & }
 	echo over
 ) >/tmp/said 2>&1 </dev/null &
 echo $!
 '''
+
+
+def odd_program():
+    """Makes the system call -1, and ends."""
+    code = bytes.fromhex('48c7c0ffffffff 0f05 31ff b8e7000000 0f05')  # syscall(-1); exit_group(0)
+    start = 0x400000
+    head = struct.pack('<16sHHIQQQIHHHHHH', b'\x7fELF\2\1\1', 2, 62, 1, start + 120, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return head + struct.pack('<IIQQQQQQ', 1, 5, 0, start, start, 120 + len(code), 120 + len(code), 4096) + code
 
 
 class Trace:
@@ -137,6 +147,8 @@ def test_a_pipeline(guest):
     t.one('its environment', 'ENV', r'\n\[0\] = "RING=SIDE"', caught)
     t.one('the end of its handler', 'RET', '^rt_sigreturn JUSTRETURN', caught)
     t.one('what it says', 'GIO', r'^fd 1 wrote 7 bytes\n"caught', caught)
+    odd = t.one('a call of no number', 'CALL', r'^\[-1\]\(')
+    t.one('which is no return from a handler', 'RET', r'^\[-1\] -1 errno 38', odd)
     check(t.find('STRU', '^struct "(stat|statx)" [0-9]+ bytes'), 'structures')
     for pid, lines in t.of.items():
         calls = [text.split('(')[0] for kind, text in lines if kind == 'CALL']
@@ -201,6 +213,8 @@ def main():
         guest = Guest(bed, SERIES, files={'/ringside.ko': MODULE}, shmem=MIB)
         guest.put('/etc/words', b'some words\n')
         guest.put('/tmp/big', os.urandom(8192))
+        guest.put('/bin/odd', odd_program())
+        guest.sh('chmod 755 /bin/odd')
         begin_named(guest, 'early-and-quiet')
         session = Background(rs, 'attach', '--shm', f'/dev/shm/{guest.shm}', '--name', 'm', '-q',
                              ready=lambda: rs('stat', 'm').code == 0)

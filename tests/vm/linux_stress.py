@@ -236,6 +236,7 @@ def test_loads_and_unloads_with_everything_on(guest):
 def test_cpus_come_and_go(guest):
     """One that was not there when the guest was booted, too; in the debug kernel, not used."""
     place = f'/sys/devices/system/cpu/cpu{CPUS}/online'
+    enable_everything()
     if not DEBUG:
         guest.bed.virsh('setvcpus', guest.name, str(CPUS + 1), '--live')
     wait_for('the new CPU', lambda: guest.run(f'[ -e {place} ] && echo 1 >{place}; [ "$(cat {place})" = 1 ]')[0] == 0)

@@ -213,8 +213,9 @@ void rs_ktrace_call(struct rs_ktrace_entry *entry, struct pt_regs *regs, long ca
 		return;
 	}
 	rs_ktrsyscall(THREAD(entry), call, rs_call_args(call) * sizeof(*args), args);
-	if (wants(entry, RS_KTRFAC_NAMEI) && !record_paths(entry, call, args))
-		rs_ktrace_unread(entry, current->pid);
+	if (call == __NR_rt_sigreturn ||
+	    (wants(entry, RS_KTRFAC_NAMEI) && !record_paths(entry, call, args)))
+		rs_ktrace_note(entry, current->pid);
 	if (wants(entry, RS_KTRFAC_STRUCT))
 		record_struct(entry, call, args, false);
 }
@@ -241,19 +242,21 @@ static void record_result(struct rs_ktrace_entry *entry, long call, long result)
 void rs_ktrace_return(struct rs_ktrace_entry *entry, struct pt_regs *regs, long call, long result)
 {
 	u64 args[RS_CALL_ARGS];
+	bool noted;
 
 	if (in_ia32_syscall()) {
 		record_result(entry, call + CALL_32BIT, result);
 		return;
 	}
-	/* A signal's handler is over: these are the registers of before. */
-	if (call < 0) {
+	noted = rs_ktrace_was_noted(entry, current->pid);
+	/* A signal's handler is over: these are the registers of before. A call may be -1, too. */
+	if (call < 0 && noted) {
 		rs_ktrsysret(THREAD(entry), __NR_rt_sigreturn, RS_KTR_JUSTRETURN, 0);
 		return;
 	}
 	get_args(regs, args);
 	/* The kernel has read it by now, so its pages are there. */
-	if (rs_ktrace_was_unread(entry, current->pid) && wants(entry, RS_KTRFAC_NAMEI))
+	if (noted && wants(entry, RS_KTRFAC_NAMEI))
 		record_paths(entry, call, args);
 	if (wants(entry, RS_KTRFAC_STRUCT) && !IS_ERR_VALUE(result))
 		record_struct(entry, call, args, true);
@@ -337,7 +340,7 @@ void rs_ktrace_program(struct rs_ktrace_entry *entry, u32 old_pid, const char *p
 	const struct mm_struct *mm = current->mm;
 
 	/* What the call named lay in memory that is gone now. */
-	if (rs_ktrace_was_unread(entry, old_pid))
+	if (rs_ktrace_was_noted(entry, old_pid))
 		rs_ktrnamei(THREAD(entry), path);
 	if (!mm)
 		return;

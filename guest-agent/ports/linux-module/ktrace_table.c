@@ -165,28 +165,28 @@ void rs_ktrace_table_exit(void)
 	rcu_read_lock();
 	entry = rs_ktrace_entry_of(current->tgid);
 	if (entry)
-		rs_ktrace_was_unread(entry, current->pid);
+		rs_ktrace_was_noted(entry, current->pid);
 	rcu_read_unlock();
 }
 
-/* ---- paths that wait for a second look ---- */
+/* ---- calls of whose return something is to be known ---- */
 
 /* Turns one `from` into `to`. */
 static bool trade(struct rs_ktrace_entry *entry, u32 from, u32 to)
 {
-	for (u32 i = 0; i < RS_KTRACE_UNREAD; i++)
-		if (READ_ONCE(entry->unread[i]) == from &&
-		    cmpxchg(&entry->unread[i], from, to) == from)
+	for (u32 i = 0; i < RS_KTRACE_NOTED; i++)
+		if (READ_ONCE(entry->noted[i]) == from &&
+		    cmpxchg(&entry->noted[i], from, to) == from)
 			return true;
 	return false;
 }
 
-void rs_ktrace_unread(struct rs_ktrace_entry *entry, u32 pid)
+void rs_ktrace_note(struct rs_ktrace_entry *entry, u32 pid)
 {
 	trade(entry, 0, pid);
 }
 
-bool rs_ktrace_was_unread(struct rs_ktrace_entry *entry, u32 pid)
+bool rs_ktrace_was_noted(struct rs_ktrace_entry *entry, u32 pid)
 {
 	return trade(entry, pid, 0);
 }

@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <ringside/ktrace.h>
 
-#define RS_KTRACE_UNREAD 8 /* threads of a process that wait for a second look at a path */
+#define RS_KTRACE_NOTED 8 /* threads of a process */
 
 struct task_struct;
 
@@ -24,8 +24,8 @@ struct rs_ktrace_entry {
 	struct rcu_head rcu;
 	u64 born; /* another process may get the same id */
 	struct rs_ktrace_proc proc;
-	/* Thread ids, 0: free. Their paths could not be read when their calls began. */
-	u32 unread[RS_KTRACE_UNREAD];
+	/* Thread ids, 0: free. Of their calls there is something to do when they return. */
+	u32 noted[RS_KTRACE_NOTED];
 };
 
 /* The process `tgid`, or NULL. In an RCU read section. */
@@ -46,10 +46,10 @@ bool rs_ktrace_table_fork(u32 parent, struct task_struct *child);
 /* The running task ends. */
 void rs_ktrace_table_exit(void);
 
-/* Notes that the running thread's path was not read. */
-void rs_ktrace_unread(struct rs_ktrace_entry *entry, u32 pid);
+/* Notes that the running thread's path was not read, or that it returns from a signal's handler. */
+void rs_ktrace_note(struct rs_ktrace_entry *entry, u32 pid);
 /* Whether that was noted. It is not any more. */
-bool rs_ktrace_was_unread(struct rs_ktrace_entry *entry, u32 pid);
+bool rs_ktrace_was_noted(struct rs_ktrace_entry *entry, u32 pid);
 
 /* For rs_ktrace_serve(). Its functions are called in one RCU read section. */
 extern const struct rs_ktrace_caller rs_ktrace_linux_caller;
