@@ -10,7 +10,8 @@
 
 /*
  * The process that was started with this UUID, as its command line says; 0: none, several, or
- * unknown. What a command line says is no proof: another user may write there what he likes.
+ * unknown. What a command line says is no proof: another user may write there what he likes. Of
+ * several the one counts whose program is called like QEMU.
  */
 pid_t rs_host_find_qemu(const char *uuid);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static void test_only_our_plain_files_go(void)
 	g_unlink(path);
 }
 
-static pid_t start(const char *option)
+static pid_t start(const char *program, const char *option)
 {
 	g_autofree char *path = NULL, *text = NULL;
 	int ends[2];
@@ -113,7 +114,7 @@ static pid_t start(const char *option)
 	pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		execl("/bin/sh", "sh", "-c", "while :; do sleep 1; done", "x", option, UUID, NULL);
+		execl(program, "sh", "-c", "while :; do sleep 1; done", "x", option, UUID, NULL);
 		_exit(1);
 	}
 	close(ends[1]);
@@ -134,13 +135,24 @@ static void end(pid_t pid)
 
 static void test_the_process_is_told_by_its_uuid(void)
 {
-	pid_t first = start("-uuid"), other = start("-other"), second;
+	g_autofree char *folder = g_dir_make_tmp("rs-host-XXXXXX", NULL);
+	g_autofree char *qemu = g_build_filename(folder, "qemu-system-test", NULL);
+	g_autoptr(GFile) shell = g_file_new_for_path("/bin/sh");
+	g_autoptr(GFile) copy = g_file_new_for_path(qemu);
+	pid_t first = start("/bin/sh", "-uuid"), other = start("/bin/sh", "-other"), second;
 
 	g_assert_cmpint(rs_host_find_qemu(UUID), ==, first);
 	/* Two of them: one lies. */
-	second = start("-uuid");
+	second = start("/bin/sh", "-uuid");
 	g_assert_cmpint(rs_host_find_qemu(UUID), ==, 0);
 	end(second);
+	/* One of them is no QEMU. */
+	g_assert_true(g_file_copy(shell, copy, G_FILE_COPY_NONE, NULL, NULL, NULL, NULL));
+	second = start(qemu, "-uuid");
+	g_assert_cmpint(rs_host_find_qemu(UUID), ==, second);
+	end(second);
+	g_unlink(qemu);
+	g_rmdir(folder);
 	end(first);
 	g_assert_cmpint(rs_host_find_qemu(UUID), ==, 0);
 	end(other);
