@@ -248,11 +248,15 @@ class Guest:
             self.bed.virsh(verb, self.name, file.name, '--live')
 
     def ivshmem(self):
-        """The sizes of the BARs of the ivshmem devices that the guest sees, by their addresses."""
+        """The sizes of the BARs of the ivshmem devices that the guest sees, by their addresses.
+
+        One may go while we look.
+        """
         lines = self.sh('''for d in /sys/bus/pci/devices/*; do
             [ "$(cat $d/vendor):$(cat $d/device)" != 0x1af4:0x1110 ] || echo ${d##*/} $(sed -n 3p $d/resource)
-        done''').splitlines()
-        ends = {words[0]: (int(words[1], 16), int(words[2], 16)) for words in map(str.split, lines)}
+        done 2>/dev/null''').splitlines()
+        ends = {words[0]: (int(words[1], 16), int(words[2], 16)) for words in map(str.split, lines)
+                if len(words) == 4}
         return {name: last - first + 1 if last else 0 for name, (first, last) in ends.items()}
 
     def state(self):
