@@ -2,10 +2,19 @@
 #include "cli/attach_domain.h"
 
 #include "cli/verb.h"
-#include "libvirt/prepare.h"
 #include "machine/domain.h"
 
 #include <errno.h>
+#include <rs-trace-escape.h>
+
+void rs_cli_tell_wait(enum rs_prepare_wait what, guint seconds, void *data)
+{
+	g_autofree char *name = rs_trace_escape(rs_domain_name(data), -1, NULL);
+
+	rs_cli_fail(0, "%s: waiting for the guest to %s, up to %u s", name,
+		    what == RS_PREPARE_WAIT_GONE ? "let the device go" : "take the device",
+		    seconds);
+}
 
 /* Only what was done is told. */
 static void say_done(const char *name, const struct rs_preparation *done)
@@ -30,9 +39,10 @@ static int prepare(const struct rs_cli_domain *wish, struct rs_error *err)
 	struct rs_domain *domain = NULL;
 	struct rs_preparation *done = NULL;
 	int ret = rs_domain_open(wish->uri, wish->name, NULL, RS_DOMAIN_TIMEOUT_MS, &domain, err);
+	const struct rs_prepare_wish device = {.waiting = rs_cli_tell_wait, .data = domain};
 
 	if (!ret)
-		ret = rs_prepare(domain, &(struct rs_prepare_wish){0}, &done, err);
+		ret = rs_prepare(domain, &device, &done, err);
 	if (!ret)
 		say_done(rs_domain_name(domain), done);
 	rs_preparation_free(done);
@@ -50,9 +60,11 @@ int rs_cli_find_domain(const struct rs_cli_domain *wish, char **via, struct rs_e
 	if (ret != -ENOENT && ret != -ENOPKG && ret != -ECONNREFUSED)
 		return ret;
 	/* It may have been meant as a session. */
-	if (!wish->uri) {
-		err->code = ENOENT;
-		rs_error_prefix(err, "there is no session '%s', nor such a domain", wish->name);
-	}
-	return -err->code;
+	if (!wish->uri)
+		rs_error_prefix(err,
+				ret == -ENOENT ? "there is no session '%s', nor such a domain"
+					       : "there is no session '%s', and whether there is "
+						 "such a domain is not known",
+				wish->name);
+	return ret;
 }

@@ -3,8 +3,7 @@
 #ifndef RS_HV_CLI_ATTACH_DOMAIN_H
 #define RS_HV_CLI_ATTACH_DOMAIN_H
 
-#include "base/error.h"
-#include <stdbool.h>
+#include "libvirt/prepare.h"
 
 struct rs_cli_domain {
 	const char *uri, *name; /* as the user gave them; `uri` may be NULL */
@@ -13,8 +12,11 @@ struct rs_cli_domain {
 
 /*
  * Finds the domain: *via, to be freed, is how it is reached. What was prepared is told. Errors: as
- * rs_machine_find_domain() and rs_prepare(). -ENOENT also if a session may have been meant.
+ * rs_machine_find_domain() and rs_prepare().
  */
 int rs_cli_find_domain(const struct rs_cli_domain *wish, char **via, struct rs_error *err);
+
+/* For rs_prepare_wish: tells it on stderr. `domain`: a struct rs_domain. */
+void rs_cli_tell_wait(enum rs_prepare_wait what, guint seconds, void *domain);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside prepare`: gives a domain of libvirt the device that a trace needs. */
+#include "cli/attach_domain.h"
 #include "cli/launch.h"
 #include "cli/line_diff.h"
 #include "cli/verb.h"
@@ -226,14 +227,17 @@ static int prepare(const char *name, const struct options *o)
 		.config = o->config,
 		.remove = o->remove,
 		.dry_run = o->dry_run,
+		.waiting = rs_cli_tell_wait,
 	};
 	struct rs_domain *domain = NULL;
 	struct rs_preparation *done = NULL;
 	struct rs_error err = {0};
 	int code = RS_CLI_OK;
 
-	if (rs_domain_open(o->uri, name, NULL, RS_DOMAIN_TIMEOUT_MS, &domain, &err) ||
-	    check_sessions(domain, o, &err) || rs_prepare(domain, &wish, &done, &err)) {
+	if (rs_domain_open(o->uri, name, NULL, RS_DOMAIN_TIMEOUT_MS, &domain, &err))
+		return rs_cli_fail_error(&err);
+	wish.data = domain;
+	if (check_sessions(domain, o, &err) || rs_prepare(domain, &wish, &done, &err)) {
 		code = rs_cli_fail_error(&err);
 	} else {
 		if (o->json)

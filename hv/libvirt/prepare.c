@@ -15,6 +15,7 @@
 #define GONE_MS 20000  /* for one that is to let it go: PCI Express gives a user 5 s to object */
 #define LET_GO_MS 3000 /* for its QEMU, then */
 #define LOOK_MS 100
+#define QUIET_MS 1000 /* a wait that takes longer is told */
 /* By default: so much for each vCPU's ring, and as much again for all else. */
 #define CPU_MIB 4u
 #define DEFAULT_MIB_MAX 256u
@@ -29,7 +30,6 @@ struct work {
 	const struct rs_prepare_wish *wish;
 	struct rs_domain_status status;
 	struct rs_preparation *out;
-	gint64 let_go; /* until when QEMU may have files open that are to be removed */
 };
 
 /* ---- results ---- */
@@ -176,6 +176,44 @@ static int choose(struct work *work, const struct rs_domain_xml *xml, bool inact
 					     : 0;
 }
 
+/* ---- waits ---- */
+
+struct wait {
+	const struct rs_prepare_wish *wish;
+	enum rs_prepare_wait what;
+	gint64 tell, end; /* monotonic, us */
+	int ms;
+	bool told;
+};
+
+static struct wait begin_wait(const struct work *work, enum rs_prepare_wait what, int ms)
+{
+	const gint64 now = g_get_monotonic_time();
+
+	return (struct wait){
+		.wish = work->wish,
+		.what = what,
+		.tell = now + QUIET_MS * G_TIME_SPAN_MILLISECOND,
+		.end = now + ms * G_TIME_SPAN_MILLISECOND,
+		.ms = ms,
+	};
+}
+
+/* Waits a moment. False: it has taken long enough. */
+static bool wait_on(struct wait *wait)
+{
+	const gint64 now = g_get_monotonic_time();
+
+	if (now >= wait->end)
+		return false;
+	if (now >= wait->tell && !wait->told && wait->wish->waiting) {
+		wait->wish->waiting(wait->what, (guint)(wait->ms / 1000), wait->wish->data);
+		wait->told = true;
+	}
+	g_usleep(LOOK_MS * 1000);
+	return true;
+}
+
 /* ---- whether the guest has taken it ---- */
 
 static int read_xml(struct work *work, bool inactive, char **text, struct rs_domain_xml **xml,
@@ -201,12 +239,11 @@ static const struct rs_xml_shmem *find_shmem(const struct rs_domain_xml *xml, co
 static bool await_place(struct work *work, const char *device, int ms)
 {
 	struct rs_monitor *monitor = rs_domain_monitor_new(work->domain, NULL);
-	gint64 end = g_get_monotonic_time() + ms * G_TIME_SPAN_MILLISECOND;
+	struct wait wait = begin_wait(work, RS_PREPARE_WAIT_TAKEN, ms);
 	bool placed = false;
 
-	while (!rs_pci_is_placed(monitor, device, &placed, NULL) && !placed &&
-	       g_get_monotonic_time() < end)
-		g_usleep(LOOK_MS * 1000);
+	while (!rs_pci_is_placed(monitor, device, &placed, NULL) && !placed && wait_on(&wait))
+		;
 	rs_monitor_destroy(monitor);
 	return placed;
 }
@@ -214,10 +251,10 @@ static bool await_place(struct work *work, const char *device, int ms)
 /* Waits until the run has no such device any more. */
 static bool await_gone(struct work *work, const char *name)
 {
-	gint64 end = g_get_monotonic_time() + GONE_MS * G_TIME_SPAN_MILLISECOND;
-	bool there = true;
+	struct wait wait = begin_wait(work, RS_PREPARE_WAIT_GONE, GONE_MS);
+	bool there;
 
-	while (there) {
+	do {
 		g_autofree char *text = NULL;
 		struct rs_domain_xml *xml = NULL;
 
@@ -225,11 +262,7 @@ static bool await_gone(struct work *work, const char *name)
 			return false;
 		there = find_shmem(xml, name) != NULL;
 		rs_domain_xml_free(xml);
-		if (g_get_monotonic_time() > end)
-			break;
-		if (there)
-			g_usleep(LOOK_MS * 1000);
-	}
+	} while (there && wait_on(&wait));
 	return !there;
 }
 
@@ -321,6 +354,30 @@ static int clear_place(struct work *work, struct rs_prepared *change)
 	return rs_error_prefix(&change->err, "somebody has made the domain's memory before it");
 }
 
+/* QEMU lets go of the memory somewhat after the device. */
+static void remove_in_time(const char *name, struct rs_error *err)
+{
+	const gint64 end = g_get_monotonic_time() + LET_GO_MS * G_TIME_SPAN_MILLISECOND;
+
+	while (rs_host_remove_shmem(name, err) == -EBUSY && g_get_monotonic_time() < end)
+		g_usleep(LOOK_MS * 1000);
+	if (!rs_host_remove_shmem(name, err) || err->code == ENOENT)
+		*err = (struct rs_error){0};
+}
+
+/* A QEMU that takes no device has made the file all the same. The next start makes its own. */
+static int refused(struct work *work, struct rs_prepared *change)
+{
+	const struct rs_error why = change->err;
+	struct rs_error unused = {0};
+
+	if (change->inactive)
+		return -why.code;
+	if (!is_defined(work, false, change->name))
+		remove_in_time(change->name, &unused);
+	return rs_error_set(&change->err, why.code, "%s. " NEXT_START, why.message);
+}
+
 static int add(struct work *work, const struct rs_domain_xml *xml, struct rs_prepared *change)
 {
 	const struct rs_xml_shmem *ours = rs_domain_xml_ours(xml);
@@ -349,9 +406,9 @@ static int add(struct work *work, const struct rs_domain_xml *xml, struct rs_pre
 		return ret;
 	ret = rs_domain_attach_device(work->domain, change->element, change->inactive,
 				      &change->err);
-	if (!ret)
-		ret = rs_domain_read_xml(work->domain, change->inactive, &change->after,
-					 &change->err);
+	if (ret)
+		return refused(work, change);
+	ret = rs_domain_read_xml(work->domain, change->inactive, &change->after, &change->err);
 	return ret || change->inactive ? ret : check_place(work, change);
 }
 
@@ -401,15 +458,6 @@ static void do_one(struct work *work, bool inactive)
 
 /* ---- the files that are left ---- */
 
-/* QEMU lets go of the memory somewhat after the device. */
-static void remove_in_time(struct work *work, const char *name, struct rs_error *err)
-{
-	while (rs_host_remove_shmem(name, err) == -EBUSY && g_get_monotonic_time() < work->let_go)
-		g_usleep(LOOK_MS * 1000);
-	if (!rs_host_remove_shmem(name, err) || err->code == ENOENT)
-		*err = (struct rs_error){0};
-}
-
 static void remove_file(struct work *work, const char *name)
 {
 	struct rs_prepared_file *file;
@@ -420,7 +468,7 @@ static void remove_file(struct work *work, const char *name)
 	file->name = g_strdup(name);
 	g_ptr_array_add(work->out->files, file);
 	if (!work->wish->dry_run)
-		remove_in_time(work, name, &file->err);
+		remove_in_time(name, &file->err);
 }
 
 /* Those that are named for this domain, also from earlier runs. */
@@ -431,7 +479,6 @@ static void remove_files(struct work *work)
 	GDir *dir = g_dir_open("/dev/shm", 0, NULL);
 	const char *name;
 
-	work->let_go = g_get_monotonic_time() + LET_GO_MS * G_TIME_SPAN_MILLISECOND;
 	while (dir && (name = g_dir_read_name(dir)))
 		if (rs_host_is_shmem(name, stem))
 			remove_file(work, name);

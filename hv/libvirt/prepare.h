@@ -20,12 +20,21 @@ enum rs_prepare_action {
 	RS_PREPARE_ABSENT, /* it was not there: nothing was done */
 };
 
+/* What a guest is waited for. */
+enum rs_prepare_wait {
+	RS_PREPARE_WAIT_TAKEN, /* that it gives the device a place */
+	RS_PREPARE_WAIT_GONE,  /* that it lets the device go */
+};
+
 struct rs_prepare_wish {
 	guint64 mib; /* a power of two, 1..RS_PREPARE_MIB_MAX; 0: what suits the domain */
 	bool live;   /* in the run … */
 	bool config; /* … and from the next start on. Neither: both, as far as there are such */
 	bool remove;
 	bool dry_run; /* only say what would be done */
+	/* Called when such a wait, of `seconds` at most, has taken a second. May be NULL. */
+	void (*waiting)(enum rs_prepare_wait what, guint seconds, void *data);
+	void *data;
 };
 
 /* What was done to one definition. */

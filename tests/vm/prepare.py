@@ -107,6 +107,45 @@ def test_the_next_start_has_the_device(guest, prepare):
     check(xml(guest)[1] == before, 'its definition is what it was')
 
 
+def bare(bed, name, features):
+    """A domain that never gets beyond its firmware."""
+    path = bed.path('shared', f'{name}.xml')
+    with open(path, 'w') as file:
+        file.write(f"""<domain type='qemu'><name>{name}</name><memory unit='MiB'>32</memory><vcpu>1</vcpu>
+            <os><type arch='x86_64' machine='pc'>hvm</type></os>{features}<devices/></domain>""")
+    bed.virsh('define', path)
+    bed.virsh('start', name)
+    return name
+
+
+def files_of(name):
+    return [file for file in os.listdir('/dev/shm') if name in file]
+
+
+def test_a_machine_that_takes_no_devices(bed):
+    name = bare(bed, f'{bed.token}-no-acpi', '')
+    command = [RINGSIDE, 'prepare', '--live', name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, env=bed.env)
+    check(done.returncode == 1 and 'hotplugging' in done.stderr and '--config' in done.stderr,
+          f'what else can be done is said: {done.stderr}')
+    check(files_of(name) == [], 'the file that its QEMU has made is gone')
+    bed.virsh('destroy', name)
+
+
+def test_a_guest_that_does_not_answer(bed):
+    """That is told after a second. The test does not wait until it is given up."""
+    name = bare(bed, f'{bed.token}-silent', '<features><acpi/></features>')
+    command = [RINGSIDE, 'prepare', '--live', name]
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=bed.env)
+    line = waiting.stderr.readline()
+    waiting.kill()
+    waiting.communicate()
+    check('waiting for the guest to take the device' in line, line)
+    bed.virsh('destroy', name)
+    subprocess.run([RINGSIDE, 'prepare', '--remove', name], check=True, capture_output=True, timeout=2 * PATIENCE, env=bed.env)
+    check(files_of(name) == [], 'nothing is left')
+
+
 def test_errors(guest, prepare):
     for args, code, said in (
             (['nobody'], 3, "no domain 'nobody'"),
@@ -128,6 +167,8 @@ def main():
         test_what_is_added_goes_again(guest, prepare)
         # Elsewhere the rest is no different.
         if MACHINE != 'q35':
+            test_a_machine_that_takes_no_devices(bed)
+            test_a_guest_that_does_not_answer(bed)
             return
         test_a_guest_gets_no_more_than_fits_behind_its_port(prepare)
         test_memory_in_use_stays(guest, prepare)
