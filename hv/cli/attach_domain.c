@@ -68,3 +68,17 @@ int rs_cli_find_domain(const struct rs_cli_domain *wish, char **via, struct rs_e
 				wish->name);
 	return ret;
 }
+
+void rs_cli_add_domain(JsonBuilder *b, const RsTraceRundirEntry *entry, guint number)
+{
+	const RsTraceRundirSource *source =
+		entry ? rs_trace_rundir_entry_source(entry, number) : NULL;
+	g_autofree char *uri = NULL, *uuid = NULL, *name = NULL;
+
+	if (!source || !source->via || !rs_machine_split_domain(source->via, &uri, &uuid))
+		return;
+	name = rs_machine_domain_name(source->via);
+	rs_cli_add_text(b, "domain", name);
+	rs_cli_add_text(b, "uuid", uuid);
+	rs_cli_add_text(b, "uri", uri);
+}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/attach_domain.h"
 #include "cli/verb.h"
 
 #include <rs-trace-escape.h>
@@ -109,7 +110,7 @@ static void add_text(JsonBuilder *b, const char *name, const char *text)
 	json_builder_add_string_value(b, text);
 }
 
-static void add_sources(JsonBuilder *b, const GPtrArray *sources)
+static void add_sources(JsonBuilder *b, const RsTraceRundirEntry *entry, const GPtrArray *sources)
 {
 	json_builder_set_member_name(b, "sources");
 	json_builder_begin_array(b);
@@ -129,6 +130,9 @@ static void add_sources(JsonBuilder *b, const GPtrArray *sources)
 			rs_cli_add_number(b, "pid", source->pid);
 		if (*source->region)
 			add_text(b, "region", source->region);
+		/* Its file has those that it started, in their order. */
+		if (!source->joined)
+			rs_cli_add_domain(b, entry, source->number ? source->number : i + 1);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
@@ -150,7 +154,7 @@ static void print_json(const GPtrArray *list)
 		json_builder_add_int_value(b, entry->pid);
 		json_builder_set_member_name(b, "started");
 		json_builder_add_int_value(b, entry->started);
-		add_sources(b, shown.sources);
+		add_sources(b, entry, shown.sources);
 		json_builder_end_object(b);
 		clear(&shown);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/attach_domain.h"
 #include "cli/verb.h"
 
 #include <inttypes.h>
@@ -179,6 +180,9 @@ static gboolean ask(RsDBusSession1 *session, guint32 number, GVariant **totals, 
 
 static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray *sources)
 {
+	g_autoptr(RsTraceRundirEntry) entry =
+		rs_trace_rundir_find(rs_dbus_session1_get_name(session), NULL);
+
 	json_builder_set_member_name(b, "sources");
 	json_builder_begin_array(b);
 	for (guint i = 0; i < sources->len; i++) {
@@ -191,6 +195,8 @@ static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray
 		json_builder_set_member_name(b, "name");
 		json_builder_add_string_value(b, source->name);
 		rs_cli_add_number(b, "number", source->number);
+		if (!source->joined)
+			rs_cli_add_domain(b, entry, source->number);
 		add_dict(b, totals);
 		json_builder_end_object(b);
 	}

@@ -55,9 +55,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 const struct rs_verb rs_verb_stop = {
 	.name = "stop",
 	.args = "[NAME]",
-	.summary = "end a guest and its session",
-	.details = "Also a QEMU guest whose session died, or was detached, by its name. A dead "
-		   "session is\n"
-		   "removed from the list of ringside ps.",
+	.summary = "end a session, and its guest if it started that",
+	.details =
+		"A guest that was attached, such as a domain of libvirt, runs on. Also ends a "
+		"QEMU guest\n"
+		"whose session died, or was detached, by its name. A dead session is removed from "
+		"the\n"
+		"list of ringside ps.",
 	.run = run,
 };

@@ -34,6 +34,7 @@
  *	__tag(n)                             tag: 32 bits, the provider's
  *	__activity(&id)                      activity: the struct rs_activity_id that it is part of
  *	__related(&id)                       related: the one that began this activity
+ * There are no floating-point fields, since kernels have no such numbers.
  * An activity is recorded as text of 36 characters, so that it can be read, searched and put into a
  * filter: `activity == "…"`. A NULL one is empty. Values are evaluated once, in their order. What
  * they point to is read before the statement ends; a temporary of C++ may be gone by then.
