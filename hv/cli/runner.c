@@ -534,12 +534,29 @@ static guint watch_signal(struct runner *runner, int signal, GSourceFunc seen)
 	return g_unix_signal_add_full(G_PRIORITY_HIGH, signal, seen, runner, NULL);
 }
 
+/* What Ctrl-\\ does must leave no text patched. Twice, it ends us at once. */
+static void as_sigterm(int signal)
+{
+	raise(SIGTERM);
+}
+
+static void watch_sigquit(void)
+{
+	const struct sigaction quit = {.sa_handler = as_sigterm,
+				       .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+	struct sigaction now;
+
+	if (sigaction(SIGQUIT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+		sigaction(SIGQUIT, &quit, NULL);
+}
+
 /* Before all else of the main loop, since peers and guests may keep it busy. */
 static void add_watches(struct runner *runner)
 {
 	runner->watches[ON_SIGINT] = watch_signal(runner, SIGINT, on_sigint);
 	runner->watches[ON_SIGTERM] = watch_signal(runner, SIGTERM, on_sigterm);
 	runner->watches[ON_SIGHUP] = watch_signal(runner, SIGHUP, on_sighup);
+	watch_sigquit();
 	if (runner->config->agent_hint)
 		runner->watches[ON_UNHEARD] = g_timeout_add(UNHEARD_MS, on_unheard, runner);
 	if (runner->config->duration > 0)

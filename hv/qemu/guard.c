@@ -24,7 +24,8 @@
 #define MARK 4         /* … and the mark */
 #define FILES_MAX 4096 /* more than a session opens */
 #define TRIES 20
-#define ANSWER_MS 500 /* of QEMU, which may be slow: each try asks again */
+#define LINE_MAX_SEEN 4096 /* of the command line */
+#define ANSWER_MS 500      /* of QEMU, which may be slow: each try asks again */
 
 static const char detach[] = "+$D#44";
 
@@ -102,6 +103,26 @@ static bool keep_two(int life, int mark)
 	return true;
 }
 
+/*
+ * The command line is the session's: who looks for that would find two. After the fork this memory
+ * is our own. The words lie there one behind the other, if nobody has moved them.
+ */
+static void rename_process(void)
+{
+	static const char title[] = "ringside-guard";
+	char *const line = program_invocation_name, was[LINE_MAX_SEEN];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, was, sizeof(was));
+
+	if (fd >= 0)
+		close(fd);
+	prctl(PR_SET_NAME, title);
+	if (size < (ssize_t)sizeof(title) || memcmp(line, was, (size_t)size))
+		return;
+	memset(line, 0, (size_t)size);
+	memcpy(line, title, sizeof(title));
+}
+
 /* A process that nobody has to wait for, and that Ctrl-C does not reach. */
 static void become_guard(const int life[2], int mark, const struct sockaddr_un *stub)
 {
@@ -112,7 +133,7 @@ static void become_guard(const int life[2], int mark, const struct sockaddr_un *
 		_exit(0);
 	for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
 		signal(ends[i], SIG_IGN);
-	prctl(PR_SET_NAME, "ringside-guard");
+	rename_process();
 	close(life[1]);
 	if (keep_two(life[0], mark) && chdir("/") == 0)
 		watch(stub);

@@ -5,6 +5,7 @@
     attach_domain.py RINGSIDE GUEST [TEST…]
 """
 import functools
+import json
 import os
 import re
 import signal
@@ -27,10 +28,15 @@ def test_a_session_leaves_the_domain_as_it_was(domain):
     stat = rs('stat', domain.name).out
     check('by gdb stub' in stat, f'text is written through the stub: {stat}')
     check(domain.stub(), 'which is on')
+    source, = rs.sessions()[0]['sources']
+    stated, = json.loads(rs('stat', '--json', domain.name).out)['sources']
+    for told in source, stated:
+        check((told['domain'], told['uri']) == (domain.name, domain.bed.uri) and told['uuid'] in
+              domain.bed.virsh('domuuid', domain.name).stdout, f'whose session it is: {told}')
     again = rs('attach', '-c', domain.bed.uri, domain.name)
     check(again.code == 1 and 'already' in again.err, again.err)
-    code, _, said = running.end(signal.SIGINT)
-    check(code == 0, f'it detaches: {said}')
+    code, _, said = running.end(signal.SIGQUIT)
+    check(code == 0, f'it detaches, with Ctrl-\\ as with Ctrl-C: {said}')
     check(domain.state() == 'running' and not domain.stub(), 'the guest runs, and the stub is off')
     check(rs.sessions() == [], 'nothing is left of the session')
 

@@ -194,7 +194,10 @@ def test_killed():
     s = Session(vm, '--new', how=('v',))
     wait_for('the guest', lambda: s.stat()['events'])
     check(rs('pause', 'v').code == 0 and not vm.runs(), 'paused again')
-    os.kill(guard_of('v'), signal.SIGKILL)
+    guard = guard_of('v')
+    with open(f'/proc/{guard}/cmdline') as file:
+        check(file.read().strip('\0') == 'ringside-guard', 'who looks for the session does not find it twice')
+    os.kill(guard, signal.SIGKILL)
     s.process.kill()
     s.process.wait()
     time.sleep(0.2)
