@@ -62,6 +62,8 @@ int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *vie
 		return rs_cli_fail(RS_CLI_GUEST, "%s reset the machine%s%s", view->name, colon,
 				   text);
 	case RS_END_GONE:
+		/* Its owner may have ended it; that is no error of anybody's. */
+		return rs_cli_fail(RS_CLI_GUEST, "%s has ended%s%s", view->name, colon, text);
 	case RS_END_FAULT:
 		break;
 	}

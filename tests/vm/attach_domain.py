@@ -49,6 +49,7 @@ def test_a_reboot_and_an_end_are_followed(domain):
     domain.destroy()
     code, _, said = running.end()
     check(code == 4 and 'it was forced off' in said, f'the session has ended, and says why: {said}')
+    check('could not go on' not in said, 'as its owner wished, not by a fault')
 
 
 def test_a_killed_session_is_put_right(domain):
