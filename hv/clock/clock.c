@@ -315,6 +315,24 @@ static void ask_and_judge(struct rs_clock *clock)
 		judge(clock, &pong, newest);
 }
 
+/*
+ * An agent that has just come may not answer in time, and its first records follow. The moment of
+ * its begin, or of its newest record, is hardly over: that is off by milliseconds, where the counter
+ * of a guest that has run for a day would be off by a day.
+ */
+static void guess(struct rs_clock *clock)
+{
+	uint64_t newest = newest_record(clock), base = MAX(clock->boot_ts, clock->epoch.tsc_base);
+	struct rs_pong at = {
+		.ticks = MAX(base, newest),
+		.ns = rs_monotonic_ns(),
+		.error_ns = UNKNOWN,
+	};
+
+	if (clock->boot_ts)
+		begin_measured(clock, base, &at, base >= newest);
+}
+
 void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 {
 	const struct rs_boot *boot = &info->boots[info->boot % RS_BOOTS];
@@ -333,6 +351,8 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 	/* If nobody knows the rate, an answer tells nothing. */
 	if (!clock->stopped && clock->hz)
 		ask_and_judge(clock);
+	if (clock->hz && clock->error_ns == UNKNOWN)
+		guess(clock);
 }
 
 /* ---- a pause ---- */

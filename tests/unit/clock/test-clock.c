@@ -709,6 +709,25 @@ static void check_near(struct guest *guest, const struct event *event, uint64_t 
 	g_assert_cmpuint(ns, <=, event->after + slack);
 }
 
+/* An agent begins, emits at once, and answers nobody: its times are off by the moment of a look. */
+static void test_first_records(void)
+{
+	struct guest *guest = guest_new(SILENT, false);
+	uint64_t unknown = rs_monotonic_ns();
+	struct event event;
+
+	guest->frozen = clock_hz(&guest->target) * 86400;
+	go_on(guest);
+	begin_session(guest);
+	boot(guest, 1);
+	rs_clock_greet(guest->clock, guest->info);
+	event = emit(guest);
+	g_assert_cmpuint(rs_clock_error_ns(guest->clock), >, 1000000000u);
+	check_near(guest, &event, rs_monotonic_ns() - unknown);
+	end_session(guest);
+	guest_free(guest);
+}
+
 /*
  * A session attaches to a guest that somebody else has stopped, and a process joins meanwhile.
  * Nobody answers. Both are wrong by what nobody can know, and not by the host's age.
@@ -867,6 +886,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/clock/clock/drift", test_drift);
 	g_test_add_func("/clock/clock/inherit", test_inherit);
 	g_test_add_func("/clock/clock/held", test_held);
+	g_test_add_func("/clock/clock/first-records", test_first_records);
 	g_test_add_func("/clock/clock/start-held", test_start_held);
 	g_test_add_func("/clock/clock/pending", test_pending);
 	g_test_add_func("/clock/clock/lies", test_lies);
