@@ -317,8 +317,8 @@ static void ask_and_judge(struct rs_clock *clock)
 
 /*
  * An agent that has just come may not answer in time, and its first records follow. The moment of
- * its begin, or of its newest record, is hardly over: that is off by milliseconds, where the counter
- * of a guest that has run for a day would be off by a day.
+ * its begin, or of its newest record, is hardly over. That is off by milliseconds, where the line
+ * of before would be off by a day, of a guest that has run for a day.
  */
 static void guess(struct rs_clock *clock)
 {
@@ -353,6 +353,23 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 		ask_and_judge(clock);
 	if (clock->hz && clock->error_ns == UNKNOWN)
 		guess(clock);
+}
+
+void rs_clock_note_reset(struct rs_clock *clock)
+{
+	clock->sent.ns = 0;
+}
+
+bool rs_clock_agent_answers(struct rs_clock *clock)
+{
+	const struct rs_ping_config config = {.control = clock->control,
+					      .info = clock->info,
+					      .sent = &clock->sent,
+					      .hz = clock->hz};
+	struct rs_pong pong;
+
+	return clock->hz && !clock->stopped &&
+	       (rs_ping_late(&config, &pong) || rs_ping(&config, &pong));
 }
 
 /* ---- a pause ---- */

@@ -35,6 +35,7 @@ void rs_source_machine_reset(struct rs_source *source)
 	forget_boot(source);
 	source->hello = false;
 	source->was_reset = true;
+	rs_clock_note_reset(source->clock);
 	rs_session_machine_rebooted(source);
 	rs_session_settle(source->session);
 	rs_session_say_changed(source->session);
@@ -65,7 +66,9 @@ static int read_info(struct rs_source *source, bool *fresh)
 			rs_session_say_failed(source->session, &err);
 		return ret;
 	}
-	if (source->was_reset && info.boot == source->info.boot)
+	/* libvirt may tell of the reset after the next boot's agent has come. */
+	if (source->was_reset && info.boot == source->info.boot &&
+	    !rs_clock_agent_answers(source->clock))
 		return rs_error_set(&err, EAGAIN, "the guest boots");
 	source->was_reset = false;
 	*fresh = !source->hello;

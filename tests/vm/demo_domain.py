@@ -39,7 +39,11 @@ class Domain:
         check(self.state() == 'paused', 'it was paused, and is paused')
         self.bed.virsh('resume', self.name)
         # The rings may hold what came before.
-        wait_for('text that is patched', lambda: re.search(r' [1-9]\d* patched', self.rs('stat', self.name).out))
+        try:
+            wait_for('text that is patched', lambda: re.search(r' [1-9]\d* patched', self.rs('stat', self.name).out))
+        except AssertionError:
+            print(self.rs('stat', self.name).out, running.said(), self.state())
+            raise
         self.more_events()
         return running
 

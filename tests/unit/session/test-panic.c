@@ -100,6 +100,27 @@ static void test_the_next_boot_may_panic_again(struct fixture *f, gconstpointer 
 	g_assert_cmpuint(rs_source_panics(f->source), ==, 3);
 }
 
+/* A reset may be told when the next boot's agent has come already. It lives if it answers. */
+static void test_a_reset_that_is_told_late(struct fixture *f, gconstpointer data)
+{
+	struct rs_guest_info *info =
+		rs_trace_region_section(f->sham->region, RS_SEC_GUEST_INFO, NULL);
+	const struct rs_control *control =
+		rs_trace_region_section(f->sham->region, RS_SEC_CONTROL, NULL);
+
+	info->tsc_hz = 1000000000;
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
+	rs_session_refresh(f->session);
+	info->clock_pong = control->clock_ping;
+	f->sham->target.events.reset(f->sham->target.events.data);
+	for (int i = 0; i < 3; i++)
+		rs_session_refresh(f->session);
+	g_assert_cmpint(rs_source_state(f->source), ==, RS_SESSION_WAITING);
+	info->clock_pong = control->clock_ping;
+	rs_session_refresh(f->session);
+	g_assert_cmpint(rs_source_state(f->source), ==, RS_SESSION_RUNNING);
+}
+
 static void test_the_end_says_why(struct fixture *f, gconstpointer data)
 {
 	const struct rs_target_end end = {.reason = RS_END_PANIC, .text = "the machine says so"};
@@ -127,6 +148,7 @@ int main(int argc, char **argv)
 	TEST("goes-on", "borrowed", test_the_session_goes_on);
 	TEST("told-twice", "borrowed", test_two_who_tell_it_are_one_panic);
 	TEST("next-boot", "borrowed", test_the_next_boot_may_panic_again);
+	TEST("late-reset", "borrowed", test_a_reset_that_is_told_late);
 	TEST("end", "borrowed", test_the_end_says_why);
 	TEST("ours", NULL, test_a_machine_of_ours_ends);
 	return g_test_run();
