@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from json_doc import Doc  # noqa: E402
 
 DOC = Doc(os.path.join(HERE, '../../docs/json.md'))
 KVM = os.access('/dev/kvm', os.R_OK | os.W_OK)
+# A shell's jobs in the background ignore it, and so would all that a test starts.
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 # In seconds. The kernel that checks itself is many times slower than others.
 PATIENCE = 600 if 'debug' in sys.argv[1:2] else 60
 

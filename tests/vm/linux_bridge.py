@@ -65,7 +65,11 @@ class Guest:
 
 
 def test_all_events_are_listed(guest):
-    wait_for('the kernel\'s events', lambda: 'sched:sched_process_exit' in guest.rs('list', NAME).out, 2 * PATIENCE)
+    try:
+        wait_for('the kernel\'s events', lambda: 'sched:sched_process_exit' in guest.rs('list', NAME).out, 2 * PATIENCE)
+    except AssertionError:
+        print(guest.said()[-3000:], guest.rs('stat', NAME), guest.rs('list', NAME).err)
+        raise
     names = guest.rs('list', NAME, '-q').out.split()
     check(len(names) > 1000, f'{len(names)} events are listed')
     systems = {name.partition(':')[0] for name in names}
