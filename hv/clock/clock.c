@@ -322,15 +322,14 @@ static void ask_and_judge(struct rs_clock *clock)
  */
 static void guess(struct rs_clock *clock)
 {
-	uint64_t newest = newest_record(clock), base = MAX(clock->boot_ts, clock->epoch.tsc_base);
 	struct rs_pong at = {
-		.ticks = MAX(base, newest),
+		.ticks = MAX(clock->boot_ts, newest_record(clock)),
 		.ns = rs_monotonic_ns(),
 		.error_ns = UNKNOWN,
 	};
 
-	if (clock->boot_ts)
-		begin_measured(clock, base, &at, base >= newest);
+	if (clock->boot_ts && at.ticks >= clock->epoch.tsc_base)
+		begin_measured(clock, clock->epoch.tsc_base, &at, true);
 }
 
 void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)

@@ -177,7 +177,7 @@ def test_who_is_chosen(guest):
         check(ktrace('-g', str(group)) >= 1, 'a group')
     ktrace('-C')
     ktrace('-p', '2', says='no such process')  # kthreadd
-    ktrace('-t', 'w', '-p', '1', says='no event matches')
+    ktrace('-t', 'w', '-p', '1', says='no guest there writes such records')
     r = rs('engine', 'm', '--pid', str(sleepers[0]), '--stop')
     check(r.code == 1 and 'has no engines' in r.err, f'engines: {r.err}')
 
