@@ -11,7 +11,6 @@
 #include <ringside/atomic.h>
 
 #define LINES 16u        /* of late problems that one request is told */
-#define FOLLOW_MS 25000  /* under TCG, probes for all events of a Linux at work take as long */
 #define FOLLOW_POLL_MS 1 /* nothing else says that it has */
 
 /* What a request waits for in a source that lives, and is patching or is followed. */
@@ -184,7 +183,8 @@ static void add_wait(struct later *later, const GArray *plans)
 	wait.source = rs_plan(plans, 0)->source;
 	if (follows(wait.source)) {
 		wait.generation = rs_publisher_generation(wait.source->publisher);
-		wait.until = g_get_monotonic_time() + FOLLOW_MS * 1000;
+		wait.until =
+			g_get_monotonic_time() + (gint64)wait.source->session->follow_ms * 1000;
 	}
 	if (!wait.source->patching && has_followed(&wait))
 		return;
@@ -268,8 +268,9 @@ static void note_silence(struct later *later, const struct wait *wait)
 {
 	if (!has_followed(wait))
 		add_problem(later, g_strdup_printf("%s: not in force so far: the guest's agent has "
-						   "not followed for %d s",
-						   wait->source->name, FOLLOW_MS / 1000));
+						   "not followed for %u s",
+						   wait->source->name,
+						   wait->source->session->follow_ms / 1000));
 }
 
 int rs_later_poll_ms(const struct rs_session *session)

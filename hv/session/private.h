@@ -162,6 +162,7 @@ struct rs_session {
 	struct say_credit credit; /* for messages about no source */
 	GPtrArray *laters;        /* requests that are not settled: see later.c */
 	uint32_t laters_made;     /* so far: the number of the newest */
+	uint32_t follow_ms;       /* for which an agent that has to follow is waited for */
 	bool started;
 	bool paused;  /* by hand */
 	bool stirred; /* somebody else has paused a guest, or let it run on: to be told */

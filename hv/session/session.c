@@ -14,6 +14,9 @@
 #define POLL_REFRESH_MS 100
 #define BUSY_US 200000
 
+/* Under TCG, probes for all events of a Linux at work take as long. */
+#define FOLLOW_MS 25000
+
 /* ---- the timer: mailboxes, and a look at what the guests have published ---- */
 
 void rs_session_hurry(struct rs_session *session)
@@ -251,6 +254,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->listeners = g_ptr_array_new();
 	session->laters = rs_laters_new();
 	session->turn.length = RS_TURN_WORK;
+	session->follow_ms = FOLLOW_MS;
 	session->programs.length = RS_PROGRAMS_MAX;
 	*out = session;
 	return 0;
@@ -259,6 +263,11 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 void rs_session_set_turn(struct rs_session *session, uint64_t work)
 {
 	session->turn.length = work;
+}
+
+void rs_session_set_patience(struct rs_session *session, uint32_t ms)
+{
+	session->follow_ms = ms;
 }
 
 void rs_session_set_program_room(struct rs_session *session, uint64_t bytes)

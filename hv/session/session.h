@@ -227,6 +227,8 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
  * several turns then, too.
  */
 void rs_session_set_turn(struct rs_session *session, uint64_t work);
+/* So many ms an agent has to follow what it is asked for: see later.c. For tests. */
+void rs_session_set_patience(struct rs_session *session, uint32_t ms);
 /* So many bytes of filter programs are kept (session/program.h). For tests. */
 void rs_session_set_program_room(struct rs_session *session, uint64_t bytes);
 

@@ -229,6 +229,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 		     struct rs_source *machine, RsTraceRegion *region, struct rs_target *target,
 		     struct rs_source **out, struct rs_error *err)
 {
+	struct rs_guest_info earlier;
 	const struct rs_region_header *h = &region->header;
 	struct rs_source *source;
 	char *name;
@@ -261,8 +262,11 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->events = g_new0(struct event_state, h->event_capacity);
 	source->providers = g_new0(struct rs_provider, h->section[RS_SEC_PROVIDERS].count);
 	source->requests = rs_requests_create(region);
-	/* A process that joins has recorded for this session alone. */
-	if (!machine)
+	/*
+	 * A process that joins has recorded for this session alone. In a new region nobody has, and
+	 * a look at all rings would cost memory.
+	 */
+	if (!machine && rs_trace_region_guest_info(region, &earlier, NULL))
 		rs_source_sum_rings(source, &source->before);
 	ret = rs_source_sites_init(source, config->report, err);
 	if (ret) {

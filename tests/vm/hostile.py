@@ -288,7 +288,7 @@ def test_output():
     for session, sig in ((one, signal.SIGHUP), (two, signal.SIGTERM)):
         code, out, err = session.end(sig)
         check(code == 0 and '# events:' in err and b'\n' in out, f'{sig.name} ends it: {code}')
-    p = subprocess.run(['bash', '-c', '"$@" <&- >&- 2>&-', 'x', RINGSIDE, *run[:-1], '2', DEMO],
+    p = subprocess.run(['bash', '-c', '"$@" <&- >&- 2>&-', 'x', RINGSIDE, *run[:-1], '6', DEMO],
                        timeout=60)
     check(p.returncode == 1, f'run without any standard descriptor: {p}')
     left = os.listdir(os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside'))

@@ -177,6 +177,7 @@ static void test_followed(struct fixture *f, gconstpointer data)
 	await_settled(f, 1);
 	g_assert_cmpuint(f->problems, ==, 0);
 	/* It has fallen silent. */
+	rs_session_set_patience(f->session, 300);
 	g_assert_cmpint(ask(f, f, RS_ASK_ENABLE, RS_OWNER_HOST, 0), ==, 0);
 	await_settled(f, 2);
 	g_assert_cmpint(f->ret, ==, 0);

@@ -141,6 +141,7 @@ static void test_rings_of_before(struct fixture *f, gconstpointer data)
 	struct rs_session *session;
 	struct rs_source_stat sum;
 
+	sham_hello(sham, RS_GUEST_SELF_PATCH);
 	fill(sham, 0, 20);
 	g_assert_cmpint(rs_session_create("again", &session, NULL), ==, 0);
 	g_assert_cmpint(
