@@ -316,9 +316,10 @@ static void ask_and_judge(struct rs_clock *clock)
 }
 
 /*
- * An agent that has just come may not answer in time, and its first records follow. The moment of
- * its begin, or of its newest record, is hardly over. That is off by milliseconds, where the line
- * of before would be off by a day, of a guest that has run for a day.
+ * An agent that has just come may not answer in time, and its first records follow. Where nothing
+ * was measured, the counter is taken to begin with the session. That is right of a guest that the
+ * session starts, and off by a day of one that has run for a day: its records would lie ahead of
+ * us. Then the moment of its begin, or of its newest record, is taken for this one.
  */
 static void guess(struct rs_clock *clock)
 {
@@ -328,7 +329,7 @@ static void guess(struct rs_clock *clock)
 		.error_ns = UNKNOWN,
 	};
 
-	if (clock->boot_ts && at.ticks >= clock->epoch.tsc_base)
+	if (clock->boot_ts && at.ticks >= clock->epoch.tsc_base && ns_of(clock, at.ticks) > at.ns)
 		begin_measured(clock, clock->epoch.tsc_base, &at, true);
 }
 
