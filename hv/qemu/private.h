@@ -74,7 +74,7 @@ struct rs_qemu {
 	/* Events STOP and RESUME that we caused and that are still to come. */
 	uint32_t stops, resumes;
 	bool resumed_by_other;
-	bool moving;                /* it is being migrated or saved */
+	bool moving, moved;         /* it is being migrated or saved; all of it has been */
 	bool ours;                  /* we paused the VM, so we resume it */
 	bool left_paused;           /* a session that died left the VM paused, or we did */
 	bool owes;                  /* we left the VM paused, and "cont" could not be sent yet */

@@ -83,6 +83,7 @@ static void on_migration(struct rs_qemu *qemu, JsonObject *payload)
 				     ? json_node_get_string(node)
 				     : "";
 
+	qemu->moved = g_str_equal(status, "completed");
 	qemu->moving = !g_str_equal(status, "failed") && !g_str_equal(status, "cancelled");
 }
 
@@ -93,6 +94,9 @@ static void on_resume(struct rs_qemu *qemu)
 	if (!qemu->gdb)
 		rs_qemu_mark_pause(qemu, false);
 	qemu->target.held = false;
+	/* After a snapshot of its memory it goes on here. */
+	if (qemu->moved)
+		qemu->moving = qemu->moved = false;
 	if (qemu->resumes) {
 		qemu->resumes--;
 		return;

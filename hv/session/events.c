@@ -291,7 +291,7 @@ char *rs_session_suggest(struct rs_session *session, const char *glob)
 	if (!best)
 		return g_strdup("");
 	full = g_strdup_printf("%s:%s", best->system, best->name);
-	if (g_str_equal(full, slash ? slash + 1 : glob) || g_str_equal(best->name, glob))
+	if (!slash && (g_str_equal(full, glob) || g_str_equal(best->name, glob)))
 		return g_strdup(", since its provider has gone");
 	shown = rs_trace_escape(full, -1, NULL);
 	return g_strdup_printf("; did you mean '%s'?", shown);
