@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 		g_printerr("usage: observer SESSION (`ringside ps` lists them)\n");
 		return 2;
 	}
+	rs_trace_live_guard(); /* memory that somebody cuts short does not end us */
 	session = rs_trace_client_connect(argv[1], &error);
 	if (!session) {
 		g_printerr("observer: %s\n", error->message);

@@ -131,6 +131,24 @@ static gboolean replace(struct slot *slot)
 	return TRUE;
 }
 
+/* Not ours, so what was there before us answers. We stay, unless the process is to end. */
+static void answer_others(int number, siginfo_t *info, void *context)
+{
+	bool sent = info->si_code != BUS_ADRERR && info->si_code != BUS_ADRALN &&
+		    info->si_code != BUS_MCEERR_AR;
+
+	if (before.sa_flags & SA_SIGINFO) {
+		before.sa_sigaction(number, info, context);
+	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+		before.sa_handler(number);
+	} else if (before.sa_handler == SIG_DFL || !sent) {
+		/* An access happens again then. */
+		sigaction(SIGBUS, &before, NULL);
+		if (sent)
+			raise(number);
+	}
+}
+
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	int code = errno;
@@ -143,8 +161,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 					errno = code;
 					return;
 				}
-	/* Not ours: the access happens again, and what was there before us answers. */
-	sigaction(SIGBUS, &before, NULL);
+	answer_others(number, info, context);
+	errno = code;
 }
 
 void rs_trace_mapping_guard(void)

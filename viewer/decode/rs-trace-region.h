@@ -47,12 +47,7 @@ RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_regio
 void rs_trace_region_free(RsTraceRegion *region);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRegion, rs_trace_region_free)
 
-/*
- * The memory of a virtual machine's device is a file that others may cut short, and the kernel
- * answers an access beyond its end with SIGBUS. A program calls this once, from any thread, so that
- * it does not end then: regions whose memory was cut become zeros for it. Any other SIGBUS does
- * what it did before. A program that handles SIGBUS itself does so before it calls this.
- */
+/* What rs_trace_live_guard() does. */
 void rs_trace_region_guard(void);
 /* Whether somebody has met the end of the region's file inside the region. */
 gboolean rs_trace_region_is_cut(const RsTraceRegion *region);

@@ -427,3 +427,8 @@ void rs_trace_live_add_symbols(RsTraceSource *source, RsTraceSymbolFile *symbols
 {
 	g_ptr_array_add(live_of(source)->symbols, rs_trace_symbol_file_ref(symbols));
 }
+
+void rs_trace_live_guard(void)
+{
+	rs_trace_region_guard();
+}

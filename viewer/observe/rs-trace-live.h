@@ -54,6 +54,13 @@ RsTraceSource *rs_trace_live_new_take(RsTraceRegion *region, RsTraceFrom from,
  * lies, once for each place. To be called before the source is read.
  */
 void rs_trace_live_add_symbols(RsTraceSource *live, RsTraceSymbolFile *symbols);
+/*
+ * The memory of a virtual machine's device is a file that others may cut short, and the kernel
+ * answers an access beyond its end with SIGBUS. A program calls this once, from any thread, so that
+ * it does not end then: regions whose memory was cut become zeros for it. Any other SIGBUS does
+ * what it did before. A program that handles SIGBUS itself does so before it calls this.
+ */
+void rs_trace_live_guard(void);
 
 G_END_DECLS
 

@@ -95,11 +95,40 @@ static void test_others(void)
 	g_test_trap_assert_failed();
 }
 
+static int sent;
+
+static void count_sent(int number)
+{
+	sent++;
+}
+
+/* What somebody sends is for whoever was there before us, and we stay. */
+static void test_sent(void)
+{
+	if (g_test_subprocess()) {
+		int fd = make_file();
+		volatile guint8 *map = rs_trace_mapping_new(fd, 0, SIZE, FALSE);
+
+		signal(SIGBUS, count_sent);
+		rs_trace_mapping_guard();
+		raise(SIGBUS);
+		raise(SIGBUS);
+		g_assert_cmpint(sent, ==, 2);
+		g_assert_cmpint(ftruncate(fd, 0), ==, 0);
+		g_assert_cmpuint(map[0], ==, 0);
+		g_assert_cmpint(sent, ==, 2);
+		return;
+	}
+	g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+	g_test_trap_assert_passed();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/mapping/cut", test_cut);
 	g_test_add_func("/mapping/many", test_many);
 	g_test_add_func("/mapping/others", test_others);
+	g_test_add_func("/mapping/sent", test_sent);
 	return g_test_run();
 }
