@@ -6,6 +6,7 @@
 #include <rs-trace-page.h>
 
 #define WINDOW_MS 1000u
+#define TOLD_ROOM (4u << 20) /* bytes of what is told while a file is written */
 
 typedef struct {
 	RsTraceSink sink;
@@ -18,6 +19,7 @@ typedef struct {
 	gboolean ending;    /* a window is: pages are wanted as far as they are written */
 	gsize window_max;   /* bytes at which the window that is ending ends, come what may */
 	guint64 before;     /* bytes of the files before this one */
+	guint64 known;      /* bytes of this one that were known when it began */
 	guint64 left;       /* events of sources that have left */
 	guint64 refused;    /* events that came when nothing could be written any more */
 	RsTraceRecorderStats stats;
@@ -107,11 +109,13 @@ static void rotate(Recorder *recorder)
 					&recorder->error))
 			put_names(recorder, recorded, names);
 	}
+	recorder->known = rs_trace_writer_size(recorder->writer);
 }
 
 /*
- * Whether the file is so large or so old that another one is to begin. What was told is told again
- * to each file, and may alone be larger than the limit: then no file would hold a page.
+ * Whether the file is so large or so old that another one is to begin. What is known is told again
+ * to each file, and may alone be larger than the limit: then no file would hold a page. So it does
+ * not count, and what is told later has room of its own.
  */
 static gboolean is_old(const Recorder *recorder)
 {
@@ -122,7 +126,9 @@ static gboolean is_old(const Recorder *recorder)
 	if (config->rotate_ms && g_get_monotonic_time() >= recorder->rotate)
 		return TRUE;
 	return config->rotate_bytes &&
-	       rs_trace_writer_page_bytes(recorder->writer) >= config->rotate_bytes;
+	       (rs_trace_writer_page_bytes(recorder->writer) >= config->rotate_bytes ||
+		rs_trace_writer_size(recorder->writer) - recorder->known >=
+			config->rotate_bytes + TOLD_ROOM);
 }
 
 static void end_window(Recorder *recorder)

@@ -291,6 +291,34 @@ static void test_no_file_without_events(Bed *bed, gconstpointer unused)
 	g_assert_cmpuint(stats.events, ==, bed->guest.emitted);
 }
 
+/* A guest that renames its tasks and fires nothing fills no disk, since old files go. */
+static void test_files_of_names(Bed *bed, gconstpointer unused)
+{
+	guint buckets = bed->guest.region->header.section[RS_SEC_CMDLINE].count;
+	struct rs_cmdline_bucket *names =
+		rs_trace_region_section(bed->guest.region, RS_SEC_CMDLINE, NULL);
+	RsTraceRecorderStats stats;
+
+	open_recorder(
+		bed, (RsTraceRecorderConfig){.window_ms = 1, .next = next_file, .rotate_bytes = 1});
+	for (guint i = 0; i < 400; i++) {
+		for (guint pid = 1; pid < 2000; pid++) {
+			g_autofree char *comm = g_strdup_printf("%u-%u", i, pid);
+			struct rs_cmdline_entry *to = names[rs_cmdline_hash(pid, buckets)].way;
+			struct rs_cmdline_entry task = test_task(pid, tick(), comm);
+
+			task.sequence = to->sequence + 2;
+			*to = task;
+		}
+		rs_shared_add32(&info_of(&bed->guest)->cmdline_changes, 1);
+		make_round(bed);
+		g_usleep(1500);
+	}
+	end(bed, &stats);
+	g_assert_cmpuint(stats.bytes, >, 8 << 20);
+	g_assert_cmpuint(stats.files, >=, stats.bytes / (5 << 20));
+}
+
 /* A provider's records may come after it has gone, also in the next file. */
 static void test_files_know_what_has_gone(Bed *bed, gconstpointer unused)
 {
@@ -425,6 +453,7 @@ int main(int argc, char **argv)
 	ADD("window/target", test_a_target_is_asked_for_once);
 	ADD("files", test_files);
 	ADD("files/events", test_no_file_without_events);
+	ADD("files/names", test_files_of_names);
 	ADD("files/gone", test_files_know_what_has_gone);
 	ADD("files/refused", test_a_next_file_that_cannot_be);
 	ADD("full", test_a_full_file);
