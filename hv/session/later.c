@@ -156,11 +156,15 @@ static struct wait *wait_of(const struct later *later, const struct rs_source *s
 	return NULL;
 }
 
-/* A guest that stands still follows when it goes on. */
+/*
+ * A guest that stands still follows when it goes on. A program that joined may say what it likes,
+ * and nobody waits for it.
+ */
 static bool follows(const struct rs_source *source)
 {
-	return source->hello && source->info.flags & RS_GUEST_FOLLOWS && !source->ended &&
-	       !source->target->held && !source->session->paused;
+	return !source->machine && !source->panicked && source->hello &&
+	       source->info.flags & RS_GUEST_FOLLOWS && !source->ended && !source->target->held &&
+	       !source->session->paused;
 }
 
 static bool has_followed(const struct wait *wait)

@@ -5,6 +5,8 @@
  */
 #include "many.h"
 
+#include "session/private.h"
+
 #include <errno.h>
 #include <ringside/atomic.h>
 #include <ringside/record.h>
@@ -163,6 +165,7 @@ static void test_followed(struct fixture *f, gconstpointer data)
 		rs_trace_region_section(f->sham->region, RS_SEC_GUEST_INFO, NULL);
 	const struct rs_control *control =
 		rs_trace_region_section(f->sham->region, RS_SEC_CONTROL, NULL);
+	struct rs_source *source = nth_source(f->session, 0);
 
 	info->flags |= RS_GUEST_FOLLOWS;
 	info->applied_generation = rs_load(&control->generation);
@@ -186,6 +189,16 @@ static void test_followed(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, 0);
 	g_assert_cmpint(ask(f, f, RS_ASK_DISABLE, RS_OWNER_HOST, 0), ==, 0);
 	g_assert_cmpuint(f->result.later, ==, 0);
+	g_assert_cmpint(rs_session_resume(f->session, NULL), ==, 0);
+	/* Nor is one that has panicked, or a program that says so of itself. */
+	source->panicked = true;
+	g_assert_cmpint(ask(f, f, RS_ASK_ENABLE, RS_OWNER_HOST, 0), ==, 0);
+	g_assert_cmpuint(f->result.later, ==, 0);
+	source->panicked = false;
+	source->machine = nth_source(f->session, 1);
+	g_assert_cmpint(ask(f, f, RS_ASK_DISABLE, RS_OWNER_HOST, 0), ==, 0);
+	g_assert_cmpuint(f->result.later, ==, 0);
+	source->machine = NULL;
 }
 
 /* Events go, and others come, meanwhile: it holds for those that are there in the end. */
