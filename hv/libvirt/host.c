@@ -45,47 +45,24 @@ static bool is_qemu(const char *pid, const char *uuid)
 	return has_uuid(line, (gsize)size, uuid);
 }
 
-/* Whether its program is one of QEMU's, as far as its file's name tells. */
-static bool runs_qemu(guint64 pid)
+GArray *rs_host_find_qemus(const char *uuid)
 {
-	g_autofree char *path = g_strdup_printf("/proc/%" G_GUINT64_FORMAT "/exe", pid);
-	g_autofree char *exe = g_file_read_link(path, NULL);
-
-	return exe && (strstr(exe, "qemu") || strstr(exe, "kvm"));
-}
-
-/* The only one; 0: there are several. */
-static guint64 only_one(const GArray *pids, bool qemus)
-{
-	guint64 found = 0;
-	guint n = 0;
-
-	for (guint i = 0; i < pids->len; i++) {
-		guint64 pid = g_array_index(pids, guint64, i);
-
-		if (qemus && !runs_qemu(pid))
-			continue;
-		found = pid;
-		n++;
-	}
-	return n == 1 ? found : 0;
-}
-
-pid_t rs_host_find_qemu(const char *uuid)
-{
-	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(guint64));
+	GArray *pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
 	GDir *dir = g_dir_open("/proc", 0, NULL);
 	const char *name;
-	guint64 pid, found;
+	guint64 number;
 
-	while (dir && (name = g_dir_read_name(dir)))
-		if (g_ascii_string_to_unsigned(name, 10, 1, G_MAXINT, &pid, NULL) &&
-		    is_qemu(name, uuid))
+	while (dir && (name = g_dir_read_name(dir))) {
+		if (g_ascii_string_to_unsigned(name, 10, 1, G_MAXINT, &number, NULL) &&
+		    is_qemu(name, uuid)) {
+			pid_t pid = (pid_t)number;
+
 			g_array_append_val(pids, pid);
+		}
+	}
 	if (dir)
 		g_dir_close(dir);
-	found = only_one(pids, false);
-	return (pid_t)(found ? found : only_one(pids, true));
+	return pids;
 }
 
 /* ---- the memory ---- */

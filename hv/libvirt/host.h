@@ -9,11 +9,11 @@
 #include <sys/types.h>
 
 /*
- * The process that was started with this UUID, as its command line says; 0: none, several, or
- * unknown. What a command line says is no proof: another user may write there what he likes. Of
- * several the one counts whose program is called like QEMU.
+ * The processes that were started with this UUID, as their command lines say: an array of pid_t,
+ * to be freed. What a command line says is no proof: another user may write there what he likes.
+ * Which one it is, QEMU's own answers tell (rs_qemu_adopt()).
  */
-pid_t rs_host_find_qemu(const char *uuid);
+GArray *rs_host_find_qemus(const char *uuid);
 
 /*
  * The name of a domain's memory of so many MiB: /dev/shm/NAME, to be freed. Each size has a name of

@@ -203,7 +203,7 @@ static int follow(struct rs_domain *domain, const char *device, struct rs_monito
 }
 
 int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_monitor **monitor,
-			   pid_t *pid, struct rs_machine_device *device, struct rs_error *err)
+			   GArray **pids, struct rs_machine_device *device, struct rs_error *err)
 {
 	g_autofree char *uri = NULL, *uuid = NULL;
 	struct rs_machine_device found = {0};
@@ -225,7 +225,7 @@ int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_mon
 		g_free(found.memory);
 		return ret;
 	}
-	*pid = rs_host_find_qemu(uuid);
+	*pids = rs_host_find_qemus(uuid);
 	*device = found;
 	return 0;
 }

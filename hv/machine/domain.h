@@ -45,14 +45,14 @@ struct rs_machine_device {
 };
 
 /*
- * Connects to the monitor of the domain's QEMU. Closing it closes the connection to libvirt. *pid
- * is QEMU's as far as is known, or 0. *device is the one that `ringside prepare` has
- * given it. Until the monitor is closed, standard error is told what happens
+ * Connects to the monitor of the domain's QEMU. Closing it closes the connection to libvirt. *pids
+ * are the processes that may be QEMU, to be freed (rs_host_find_qemus()). *device is the one that
+ * `ringside prepare` has given it. Until the monitor is closed, standard error is told what happens
  * to the domain and to libvirt's daemon. Errors: -ENOTCONN the domain does not run; -ENODEV it
  * has no such device; -EEXIST its device has another domain's memory; -EINVAL `via` is invalid;
  * others as rs_domain_open().
  */
 int rs_machine_open_domain(const char *via, GMainContext *context, struct rs_monitor **monitor,
-			   pid_t *pid, struct rs_machine_device *device, struct rs_error *err);
+			   GArray **pids, struct rs_machine_device *device, struct rs_error *err);
 
 #endif

@@ -125,13 +125,14 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 }
 
 /* Takes the monitor over. */
-static int reach_qemu(struct rs_monitor *monitor, pid_t pid, const struct rs_machine_device *device,
-		      const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
-		      struct rs_error *err)
+static int reach_qemu(struct rs_monitor *monitor, const pid_t *pids, guint count,
+		      const struct rs_machine_device *device, const struct rs_machine_reach *wish,
+		      struct rs_machine *out, GPtrArray *lines, struct rs_error *err)
 {
 	const struct rs_qemu_adopt_config config = {
 		.monitor = monitor,
-		.pid = pid,
+		.pids = pids,
+		.pid_count = count,
 		.device = device->alias,
 		.memory = device->memory,
 		.no_stub = wish->memory.self_patch,
@@ -161,6 +162,7 @@ static int reach_qmp(const struct rs_machine_reach *wish, struct rs_machine *out
 	g_autoptr(GMainContext) context = g_main_context_ref_thread_default();
 	const char *path = wish->via + strlen(QMP);
 	struct rs_monitor *monitor = NULL;
+	pid_t pid;
 	int ret = rs_qmp_connect(path, context, QMP_MS, NULL, &monitor, err);
 
 	/* One client at a time is served. */
@@ -171,8 +173,9 @@ static int reach_qmp(const struct rs_machine_reach *wish, struct rs_machine *out
 				    path);
 	if (ret)
 		return ret;
-	return reach_qemu(monitor, rs_qmp_peer(monitor), &(struct rs_machine_device){0}, wish, out,
-			  lines, err);
+	pid = rs_qmp_peer(monitor);
+	return reach_qemu(monitor, &pid, pid > 0, &(struct rs_machine_device){0}, wish, out, lines,
+			  err);
 }
 
 static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *out,
@@ -181,11 +184,12 @@ static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *
 	g_autoptr(GMainContext) context = g_main_context_ref_thread_default();
 	struct rs_machine_device device = {0};
 	struct rs_monitor *monitor = NULL;
-	pid_t pid = 0;
-	int ret = rs_machine_open_domain(wish->via, context, &monitor, &pid, &device, err);
+	g_autoptr(GArray) pids = NULL;
+	int ret = rs_machine_open_domain(wish->via, context, &monitor, &pids, &device, err);
 
 	if (!ret)
-		ret = reach_qemu(monitor, pid, &device, wish, out, lines, err);
+		ret = reach_qemu(monitor, (const pid_t *)(void *)pids->data, pids->len, &device,
+				 wish, out, lines, err);
 	g_free(device.alias);
 	g_free(device.memory);
 	return ret;

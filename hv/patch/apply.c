@@ -107,10 +107,8 @@ static int stop_and_write(struct work *work, uint64_t *paused_ns, struct rs_erro
 {
 	int ret = rs_target_pause(work->target, err), resumed;
 
-	if (ret) {
-		rs_error_prefix(err, "the guest cannot be paused");
+	if (ret)
 		return ret;
-	}
 	ret = write_all(work, err);
 	resumed = rs_target_resume(work->target, paused_ns, ret ? NULL : err);
 	return ret ? ret : resumed;

@@ -241,10 +241,14 @@ static int take_stub(struct rs_qemu *qemu, GPtrArray *lines, struct rs_error *er
 	return rc;
 }
 
-static int find_process(struct rs_qemu *qemu, pid_t pid, const struct rs_qemu_facts *facts,
-			struct rs_error *err)
+/* None of them may be it. */
+static int find_process(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config,
+			const struct rs_qemu_facts *facts, struct rs_error *err)
 {
-	return is_process(pid, facts->thread) ? rs_qemu_process_watch(pid, &qemu->process, err) : 0;
+	for (size_t i = 0; i < config->pid_count; i++)
+		if (is_process(config->pids[i], facts->thread))
+			return rs_qemu_process_watch(config->pids[i], &qemu->process, err);
+	return 0;
 }
 
 /* Notes what is done before it is done. */
@@ -252,6 +256,7 @@ int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *line
 		      struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
+	bool moved = false;
 	int rc;
 
 	qemu->left = is_left(qemu);
@@ -265,8 +270,9 @@ int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *line
 	if (rc == 0 && qemu->stub)
 		rc = rs_qemu_guard_begin(qemu, err);
 	if (rc == 0)
-		rc = rs_qemu_query_running(qemu, &qemu->running, err);
-	qemu->left_paused = rc == 0 && !qemu->running && qemu->left && rs_qemu_is_marked(qemu);
+		rc = rs_qemu_query_running(qemu, &qemu->running, &moved, err);
+	qemu->left_paused =
+		rc == 0 && !qemu->running && !moved && qemu->left && rs_qemu_is_marked(qemu);
 	qemu->target.held = rc == 0 && !qemu->running && !qemu->left_paused;
 	*can_patch = qemu->stub;
 	return rc;
@@ -275,7 +281,7 @@ int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *line
 static int adopt(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config,
 		 const struct rs_qemu_facts *facts, GPtrArray *lines, struct rs_error *err)
 {
-	int rc = find_process(qemu, config->pid, facts, err);
+	int rc = find_process(qemu, config, facts, err);
 
 	if (rc < 0)
 		return rc;

@@ -23,7 +23,9 @@
 
 struct rs_qemu_adopt_config {
 	struct rs_monitor *monitor; /* connected; taken over on success, with its listener */
-	pid_t pid;          /* QEMU's, as far as the caller knows; 0: unknown. It is verified */
+	/* Processes of which one may be QEMU. Which one it is, its answers tell. */
+	const pid_t *pids;
+	size_t pid_count;
 	const char *device; /* id of the ivshmem device; NULL: the only one */
 	const char *memory; /* the path of its memory; NULL: what QEMU says */
 	bool no_stub;       /* its gdb stub is not used: the guest patches itself */

@@ -22,6 +22,7 @@ struct rs_gdb {
 	int timeout_ms;
 	bool hurried; /* rs_gdb_hurry() */
 	bool late;    /* an answer did not come in time: nobody waits for another */
+	gint64 sent_at;
 	size_t in_at, in_size;
 	struct rs_gdb_parser parser;
 	uint8_t in[4096];
@@ -53,6 +54,7 @@ static int send_all(struct rs_gdb *gdb, const char *bytes, size_t size, struct r
 {
 	gint64 deadline = deadline_of(gdb);
 
+	gdb->sent_at = g_get_monotonic_time();
 	while (size > 0) {
 		ssize_t n = send(gdb->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -90,13 +92,17 @@ static int next_byte(struct rs_gdb *gdb, gint64 deadline, uint8_t *byte, struct 
 	return 0;
 }
 
+/*
+ * If the VM runs, because somebody else lets it, the first byte that QEMU gets stops it, and is
+ * lost. That is one of the acknowledgements, of which it may take one for an earlier answer.
+ */
 static void append_packet(GString *out, const char *body)
 {
 	uint8_t sum = 0;
 
 	for (const char *c = body; *c; c++)
 		sum = (uint8_t)(sum + (uint8_t)*c);
-	g_string_append_printf(out, "$%s#%02x", body, sum);
+	g_string_append_printf(out, "++$%s#%02x", body, sum);
 }
 
 /* The stub sends stop replies and console output unasked. No answer looks like them. */
@@ -106,8 +112,8 @@ static bool is_stray(const struct rs_gdb_parser *parser)
 	return c == 'T' || c == 'S' || (c == 'O' && strcmp(parser->data, "OK") != 0);
 }
 
-/* Waits for the next answer, and leaves it in gdb->parser. */
-static int receive(struct rs_gdb *gdb, struct rs_error *err)
+/* Waits for the next answer, and leaves it in gdb->parser. `console` (may be NULL) gets output. */
+static int receive_with(struct rs_gdb *gdb, GString *console, struct rs_error *err)
 {
 	gint64 deadline = deadline_of(gdb);
 	unsigned strays = 0;
@@ -124,6 +130,8 @@ static int receive(struct rs_gdb *gdb, struct rs_error *err)
 				return rc;
 			if (!is_stray(&gdb->parser))
 				return 0;
+			if (console && gdb->parser.data[0] == 'O')
+				g_string_append(console, gdb->parser.data + 1);
 			if (++strays > STRAY_MAX)
 				return rs_error_set(err, EPROTO, "QEMU's gdb stub talks nonsense");
 			break;
@@ -134,6 +142,11 @@ static int receive(struct rs_gdb *gdb, struct rs_error *err)
 			break;
 		}
 	}
+}
+
+static int receive(struct rs_gdb *gdb, struct rs_error *err)
+{
+	return receive_with(gdb, NULL, err);
 }
 
 static int ask(struct rs_gdb *gdb, const char *body, struct rs_error *err)
@@ -183,10 +196,30 @@ void rs_gdb_hurry(struct rs_gdb *gdb)
 	gdb->hurried = true;
 }
 
-int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err)
+int rs_gdb_set_physical(struct rs_gdb *gdb, struct rs_error *err)
 {
-	int rc = ask(gdb, on ? "Qqemu.PhyMemMode:1" : "Qqemu.PhyMemMode:0", err);
+	int rc = ask(gdb, "Qqemu.PhyMemMode:1", err);
 	return rc < 0 ? rc : expect_ok(gdb, "physical addresses", err);
+}
+
+void rs_gdb_leave(struct rs_gdb *gdb, bool *moved)
+{
+	g_autoptr(GString) said = g_string_new(NULL), out = g_string_new(NULL);
+	int rc;
+
+	append_packet(out, "Qqemu.PhyMemMode:0");
+	append_packet(out, RS_GDB_INFO_STATUS);
+	rc = send_all(gdb, out->str, out->len, NULL);
+	if (rc == 0)
+		rc = receive(gdb, NULL);
+	if (rc == 0)
+		rc = receive_with(gdb, said, NULL);
+	*moved = rc == 0 && strstr(said->str, RS_GDB_SAYS_MOVED);
+}
+
+gint64 rs_gdb_sent_at(const struct rs_gdb *gdb)
+{
+	return gdb->sent_at;
 }
 
 static int check_written(struct rs_gdb *gdb, bool *bad, struct rs_error *err)

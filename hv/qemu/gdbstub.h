@@ -16,6 +16,7 @@
 #define RS_HV_QEMU_GDBSTUB_H
 
 #include "base/error.h"
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,14 @@ struct rs_gdb_parser {
 
 enum rs_gdb_token rs_gdb_parser_feed(struct rs_gdb_parser *parser, uint8_t byte);
 
+/*
+ * "info status" for the monitor, as a packet's body and with its frame. The answer has this in it
+ * if the VM was migrated or written to a file ("paused (postmigrate)").
+ */
+#define RS_GDB_INFO_STATUS "qRcmd,696e666f20737461747573"
+#define RS_GDB_INFO_STATUS_PACKET "$" RS_GDB_INFO_STATUS "#14"
+#define RS_GDB_SAYS_MOVED "6d696772617465"
+
 struct rs_gdb;
 
 struct rs_gdb_write {
@@ -63,8 +72,8 @@ int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **
 /* It has not shown that it answers: from now on it gets a short time (patience.h). */
 void rs_gdb_hurry(struct rs_gdb *gdb);
 
-/* Makes addresses guest-physical or not. Switch it off at the end: it outlasts the connection. */
-int rs_gdb_set_physical(struct rs_gdb *gdb, bool on, struct rs_error *err);
+/* Makes addresses guest-physical, until rs_gdb_leave(): that outlasts the connection. */
+int rs_gdb_set_physical(struct rs_gdb *gdb, struct rs_error *err);
 
 /*
  * Does all writes in order, without a wait for each answer. bad[i] (cleared by the caller) becomes
@@ -87,6 +96,15 @@ struct rs_gdb_read {
  */
 int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t count, bool *bad,
 		struct rs_error *err);
+
+/*
+ * Makes addresses virtual again, before the connection is closed. *moved: QEMU has migrated the VM
+ * or written it to a file, so it is not to be let run on here; false if that cannot be found out.
+ */
+void rs_gdb_leave(struct rs_gdb *gdb, bool *moved);
+
+/* When anything was sent last (g_get_monotonic_time()). It may have stopped a VM that ran. */
+gint64 rs_gdb_sent_at(const struct rs_gdb *gdb);
 
 /*
  * Closes the connection and frees `gdb`, also on failure. `resume`: the VM runs on. NULL is

@@ -7,6 +7,7 @@
  * The session has threads, so the guard may call what signal handlers may call, and nothing else.
  */
 #define _GNU_SOURCE /* close_range, pipe2 */
+#include "qemu/gdbstub.h"
 #include "qemu/private.h"
 
 #include <errno.h>
@@ -27,42 +28,54 @@
 #define LINE_MAX_SEEN 4096 /* of the command line */
 #define ANSWER_MS 500      /* of QEMU, which may be slow: each try asks again */
 
-static const char detach[] = "+$D#44";
+#define ANSWER_MAX 1024 /* bytes of one answer, which are not all looked at if there are more */
 
-/* Whether the stub says that it has let the VM go on. */
-static bool is_done(int fd)
+static const char ask_status[] = "++" RS_GDB_INFO_STATUS_PACKET, detach[] = "++$D#44";
+
+/* Whether the stub says that it has done what it was asked. `answer` gets all it has said. */
+static bool is_done(int fd, char answer[ANSWER_MAX])
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
-	char answer[256];
-	ssize_t size;
+	size_t n = 0;
 
-	while (poll(&wait, 1, ANSWER_MS) > 0) {
-		size = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+	while (n + 1 < ANSWER_MAX && poll(&wait, 1, ANSWER_MS) > 0) {
+		ssize_t size = recv(fd, answer + n, ANSWER_MAX - 1 - n, MSG_DONTWAIT);
+
 		if (size <= 0)
 			return false;
-		/* '-': it was in the middle of what the session had sent, and asks for it anew. */
-		for (ssize_t i = 0; i < size; i++) {
-			if (answer[i] == '-')
-				return false;
-			if (i + 1 < size && answer[i] == 'O' && answer[i + 1] == 'K')
-				return true;
-		}
+		n += (size_t)size;
+		answer[n] = '\0';
+		/* It was in the middle of what the session had sent, and asks for it anew. */
+		if (memchr(answer, '-', n))
+			return false;
+		if (strstr(answer, "$OK"))
+			return true;
 	}
 	return false;
 }
 
+static bool ask(int fd, const char *packet, char answer[ANSWER_MAX])
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (send(fd, packet, strlen(packet), MSG_NOSIGNAL) < 0)
+			return false;
+		if (is_done(fd, answer))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it goes on, or was migrated or saved meanwhile, so that it goes on elsewhere. */
 static bool let_go(const struct sockaddr_un *stub)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool done = false;
+	char answer[ANSWER_MAX];
+	bool done;
 
 	if (fd < 0 || connect(fd, (const struct sockaddr *)stub, sizeof(*stub)))
 		return false;
-	for (int i = 0; i < TRIES && !done; i++) {
-		if (send(fd, detach, strlen(detach), MSG_NOSIGNAL) < 0)
-			break;
-		done = is_done(fd);
-	}
+	done = ask(fd, ask_status, answer) && strstr(answer, RS_GDB_SAYS_MOVED);
+	done = done || ask(fd, detach, answer);
 	close(fd);
 	return done;
 }

@@ -40,8 +40,8 @@ void rs_qemu_remove_files(struct rs_qemu *qemu)
 
 void rs_qemu_free(struct rs_qemu *qemu)
 {
-	GSource *const sources[] = {qemu->watch, qemu->killer, qemu->trimmer,
-				    qemu->freer, qemu->asker,  qemu->teller};
+	GSource *const sources[] = {qemu->watch,   qemu->killer, qemu->trimmer, qemu->freer,
+				    qemu->settler, qemu->asker,  qemu->teller};
 
 	for (guint i = 0; i < G_N_ELEMENTS(sources); i++) {
 		if (!sources[i])
@@ -277,7 +277,7 @@ static int reconnect(struct rs_qemu *qemu, pid_t pid, struct rs_error *err)
 	if (rc == 0)
 		rc = check_uuid(qemu, err);
 	if (rc == 0)
-		rc = rs_qemu_query_running(qemu, &qemu->running, err);
+		rc = rs_qemu_query_running(qemu, &qemu->running, NULL, err);
 	if (rc == 0)
 		rs_qemu_watch(qemu);
 	if (rc == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of the QEMU target. qemu.c has the target's operations and its end. ready.c
- * finds out whether QEMU answers now.
+ * Shared by the files of the QEMU target. qemu.c has its events, most operations and its end,
+ * pause.c who stops the VM and lets it run, text.c its memory and text. ready.c finds out whether
+ * QEMU answers now.
  * lifecycle.c has create, attach, and the file by which a later session attaches.
  */
 #ifndef RS_HV_QEMU_PRIVATE_H
@@ -38,6 +39,7 @@ struct rs_qemu {
 	gint64 kill_at;              /* … and this, once it has answered */
 	GSource *trimmer;
 	GSource *freer;            /* lets a VM run on that we left paused */
+	GSource *settler;          /* asks how it is, once all is quiet */
 	GSource *asker;            /* takes its answer to ready(), or its silence */
 	struct rs_patience answer; /* for that */
 
@@ -73,7 +75,9 @@ struct rs_qemu {
 	bool stop_seen; /* a STOP event came since this was cleared */
 	/* Events STOP and RESUME that we caused and that are still to come. */
 	uint32_t stops, resumes;
-	bool resumed_by_other;
+	bool resumed_by_other;      /* since this pause began … */
+	gint64 resumed_at;          /* … and when we heard of it */
+	gint64 changed_at;          /* when it was stopped or let run last, as far as we know */
 	bool moving, moved;         /* it is being migrated or saved; all of it has been */
 	bool ours;                  /* we paused the VM, so we resume it */
 	bool left_paused;           /* a session that died left the VM paused, or we did */
@@ -98,7 +102,31 @@ static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)
 void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
 void rs_qemu_on_event(void *data, const char *event, JsonObject *payload);
 void rs_qemu_watch(struct rs_qemu *qemu);
-int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, struct rs_error *err);
+
+/* pause.c */
+int rs_qemu_pause(struct rs_target *target, struct rs_error *err);  /* the op */
+int rs_qemu_resume(struct rs_target *target, struct rs_error *err); /* the op */
+/* The events STOP and RESUME, and what QEMU says of a migration. */
+void rs_qemu_on_stop(struct rs_qemu *qemu);
+void rs_qemu_on_resume(struct rs_qemu *qemu);
+void rs_qemu_note_migration(struct rs_qemu *qemu, JsonObject *said);
+/* `moved` (may be NULL): it was migrated or written to a file, and is not to be let run on here. */
+int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, bool *moved, struct rs_error *err);
+/* False: this is no answer to query-status. */
+bool rs_qemu_take_running(JsonNode *reply, bool *running);
+/* Such an answer came for which nobody waits. */
+void rs_qemu_learn_state(struct rs_qemu *qemu, bool running);
+void rs_qemu_watch_pauses(struct rs_qemu *qemu);
+/* One that runs when its ready time has come. The caller destroys and unrefs it. */
+GSource *rs_qemu_source(struct rs_qemu *qemu, GSourceFunc callback);
+
+/* text.c: ops */
+int rs_qemu_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_t size,
+		      struct rs_error *err);
+int rs_qemu_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		      uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
+int rs_qemu_write_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		       bool *bad, struct rs_error *err);
 
 /* ready.c */
 bool rs_qemu_ready(struct rs_target *target); /* the op */

@@ -81,26 +81,20 @@ static gboolean on_ask(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-static gboolean dispatch_ask(GSource *source, GSourceFunc callback, gpointer data)
-{
-	return callback(data);
-}
-
-static GSourceFuncs asker_funcs = {.dispatch = dispatch_ask};
-
-static void on_answered(void *data)
+static void on_answered(void *data, JsonNode *reply)
 {
 	struct rs_qemu *qemu = data;
+	bool running;
 
+	if (reply && rs_qemu_take_running(reply, &running))
+		rs_qemu_learn_state(qemu, running);
 	qemu->answered = true;
 	g_source_set_ready_time(qemu->asker, 0);
 }
 
 void rs_qemu_watch_answers(struct rs_qemu *qemu)
 {
-	qemu->asker = g_source_new(&asker_funcs, sizeof(GSource));
-	g_source_set_callback(qemu->asker, on_ask, qemu, NULL);
-	g_source_attach(qemu->asker, qemu->context);
+	qemu->asker = rs_qemu_source(qemu, on_ask);
 	rs_monitor_listen(qemu->monitor, &(struct rs_monitor_listener){
 						 .data = qemu,
 						 .event = rs_qemu_on_event,

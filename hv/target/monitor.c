@@ -35,6 +35,13 @@ void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, JsonObj
 		monitor->listener.event(monitor->listener.data, name, payload);
 }
 
+static JsonNode *member(JsonNode *answer, const char *name)
+{
+	return JSON_NODE_HOLDS_OBJECT(answer)
+		       ? json_object_get_member(json_node_get_object(answer), name)
+		       : NULL;
+}
+
 bool rs_monitor_take_refusal(struct rs_monitor *monitor, gint64 id, JsonNode *root)
 {
 	bool known = id == POSTED;
@@ -49,7 +56,7 @@ bool rs_monitor_take_refusal(struct rs_monitor *monitor, gint64 id, JsonNode *ro
 		known = true;
 	}
 	if (monitor->listener.answered)
-		monitor->listener.answered(monitor->listener.data);
+		monitor->listener.answered(monitor->listener.data, member(root, "return"));
 	return known;
 }
 
@@ -157,13 +164,6 @@ static int await_answer(struct rs_monitor *monitor, gint64 deadline, struct rs_e
 		rc = rs_monitor_wait(monitor, &patience, err);
 	}
 	return rc;
-}
-
-static JsonNode *member(JsonNode *answer, const char *name)
-{
-	return JSON_NODE_HOLDS_OBJECT(answer)
-		       ? json_object_get_member(json_node_get_object(answer), name)
-		       : NULL;
 }
 
 /* What the answer says: the reply, or an error. */

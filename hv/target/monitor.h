@@ -32,8 +32,11 @@ struct rs_monitor_listener {
 	 * function below, so it must not call these functions: it may only note the event.
 	 */
 	void (*event)(void *data, const char *name, JsonObject *payload);
-	/* By the same rules, for each answer for which no function below waits. May be NULL. */
-	void (*answered)(void *data);
+	/*
+	 * By the same rules, for each answer for which no function below waits. `reply`: what the
+	 * command returned, valid only during the call; NULL: it failed. May be NULL.
+	 */
+	void (*answered)(void *data, JsonNode *reply);
 };
 
 /* Replaces the listener; NULL: nobody listens. */

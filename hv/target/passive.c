@@ -27,7 +27,7 @@ static int p_start(struct rs_target *target, struct rs_error *err)
 
 static int p_pause(struct rs_target *target, struct rs_error *err)
 {
-	return rs_error_set(err, EOPNOTSUPP, "%s cannot be paused", passive_of(target)->what);
+	return rs_error_set(err, EOPNOTSUPP, "it is %s", passive_of(target)->what);
 }
 
 static int p_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,

@@ -24,8 +24,10 @@ int rs_target_pause(struct rs_target *target, struct rs_error *err)
 	tell(target, RS_PAUSE_ASKED);
 	target->paused_at = rs_monotonic_ns();
 	ret = target->ops->pause(target, err);
-	if (ret)
+	if (ret) {
+		rs_error_prefix(err, "the guest cannot be paused");
 		return ret;
+	}
 	target->pauses = 1;
 	tell(target, RS_PAUSE_STOPPED);
 	return 0;

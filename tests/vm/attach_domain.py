@@ -161,10 +161,18 @@ def test_somebody_else_pauses_and_resumes(domain):
     check(domain.state() == 'running', 'they let it run on, and so do we')
     check(rs('enable', '-s', domain.name, 'sched:*').code == 0, 'events are on again')
     domain.more_events()
-    virsh('snapshot-create-as', domain.name, 'one', '--memspec', f'file={domain.bed.path("shared", "one.memory")},snapshot=external')
+
+    def snapshot(name):
+        place = domain.bed.path('shared', f'{name}.memory')
+        virsh('snapshot-create-as', domain.name, name, '--memspec', f'file={place},snapshot=external')
+
+    snapshot('one')
     wait_for('events to be switched after a snapshot', lambda: rs('disable', '-s', domain.name, 'sched:*').code == 0)
     check(domain.state() == 'running' and rs('enable', '-s', domain.name, 'sched:*').code == 0, 'and it runs')
     virsh('suspend', domain.name)
+    snapshot('two')
+    check(rs('disable', '-s', domain.name, 'sched:*').code == 0, 'after a snapshot of a paused one, too')
+    check(domain.state() == 'paused' and rs('enable', '-s', domain.name, 'sched:*').code == 0, 'and it stays paused')
     check(rs('pause', domain.name).code == 0, 'both pause it')
     virsh('resume', domain.name)
     code, _, said = running.end(signal.SIGINT)

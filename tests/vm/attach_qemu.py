@@ -38,7 +38,7 @@ class Vm:
         check(r.code == 0, f'the memory is laid out: {r.err}')
         self.qmp, self.hmp_path = f'{self.dir.name}/vm.sock', f'{self.dir.name}/hmp'
         ivshmem = ['-object', f'memory-backend-file,id=m,share=on,mem-path={self.memory.name},size={mib}M',
-                   '-device', 'ivshmem-plain,id=trace,memdev=m'] if device else []
+                   '-device', 'ivshmem-plain,id=trace,memdev=m,master=on'] if device else []
         cpu = ['-cpu', 'qemu64,+rdtscp'] if ACCEL == 'tcg' else []
         ram = ['-object', f'memory-backend-memfd,id=ram,size=64M,share={ram}', '-machine', 'memory-backend=ram'] if ram else []
         self.serial = f'{self.dir.name}/serial'
@@ -123,7 +123,9 @@ def check_text(vm):
 def test_attach_and_detach():
     vm = Vm()
     vm.wait_boot()
+    os.chmod(vm.memory.name, 0o666)  # as QEMU leaves it
     s = Session(vm, *EVENTS)
+    check(os.stat(vm.memory.name).st_mode & 0o077 == 0, 'nobody else can read the memory')
     s.wait_events()
     stat = s.stat()
     check(stat['kind'] == f'qemu-{ACCEL}' and stat['patches'] >= 3, f'patched: {stat["patches"]}')
@@ -243,6 +245,31 @@ def test_paused_by_its_user():
     vm.hmp('cont')
     check_text(vm)
     vm.end()
+
+
+def test_migrated_in_a_pause():
+    """A guest that has gone elsewhere does not go on here, too."""
+    for killed in False, True:
+        vm = Vm()
+        vm.wait_boot()
+        s = Session(vm, *EVENTS)
+        s.wait_events()
+        check(rs('pause', 'v').code == 0 and not vm.runs(), 'paused by us')
+        vm.hmp('migrate -d "exec:cat >/dev/null"')
+        wait_for('its end', lambda: 'postmigrate' in vm.hmp('info status'))
+        if killed:
+            guard = guard_of('v')
+            s.process.kill()
+            s.process.wait()
+            wait_for('the guard', lambda: not os.path.exists(f'/proc/{guard}'))
+            check('postmigrate' in vm.hmp('info status'), 'the guard leaves it')
+            check(rs('stop', 'v').code == 0, 'stop')
+        else:
+            s.detach(vm)
+        check('postmigrate' in vm.hmp('info status') and not vm.stub(), 'it stays as it is')
+        vm.hmp('cont')
+        check_text(vm)
+        vm.end()
 
 
 def test_stub_of_somebody_else():

@@ -78,6 +78,7 @@ static void nothing(void *data)
 
 int main(int argc, char **argv)
 {
+	GArray *pids;
 	struct watcher watcher = {.thread = g_thread_self()};
 	struct rs_monitor_listener listener = {.data = &watcher, .event = on_event};
 	struct rs_domain *domain = NULL;
@@ -96,7 +97,9 @@ int main(int argc, char **argv)
 		printf("%s\n", err.message);
 		return 1;
 	}
-	printf("pid %d\n", (int)rs_host_find_qemu(rs_domain_uuid(domain)));
+	pids = rs_host_find_qemus(rs_domain_uuid(domain));
+	printf("pid %d\n", pids->len == 1 ? (int)g_array_index(pids, pid_t, 0) : 0);
+	g_array_unref(pids);
 	watcher.loop = g_main_loop_new(NULL, FALSE);
 	g_unix_fd_add(0, G_IO_IN | G_IO_HUP, on_input, &watcher);
 	g_main_loop_run(watcher.loop);

@@ -31,9 +31,9 @@ static void test_what_leads_nowhere_is_refused(void)
 	struct rs_monitor *monitor = NULL;
 	struct rs_error err = {0};
 	struct rs_machine_device device = {0};
-	pid_t pid;
+	GArray *pids = NULL;
 
-	g_assert_cmpint(rs_machine_open_domain("libvirt:x", NULL, &monitor, &pid, &device, &err),
+	g_assert_cmpint(rs_machine_open_domain("libvirt:x", NULL, &monitor, &pids, &device, &err),
 			==, -EINVAL);
 	g_assert_null(monitor);
 	g_assert_null(device.alias);

@@ -88,7 +88,8 @@ static int adopt(const char *expected, pid_t pid, char **region, bool *is_open)
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	struct sham *sham = g_new0(struct sham, 1);
 	const struct rs_qemu_adopt_config config = {.monitor = &sham->monitor,
-						    .pid = pid,
+						    .pids = &pid,
+						    .pid_count = pid > 0,
 						    .device = "shmem0",
 						    .memory = expected,
 						    .via = "qmp:x",

@@ -95,7 +95,7 @@ static void test_bad_answers(void)
 	g_assert_cmpint(rs_gdb_write(gdb, two, 1, bad, NULL), ==, -EPROTO);
 	g_assert_cmpint(rs_gdb_write(gdb, two, 2, bad, NULL), ==, 0); /* OK, then E22 */
 	g_assert_true(!bad[0] && bad[1]);
-	g_assert_cmpint(rs_gdb_set_physical(gdb, true, NULL), ==, -EPROTO);
+	g_assert_cmpint(rs_gdb_set_physical(gdb, NULL), ==, -EPROTO);
 	two[0].size = 0;
 	g_assert_cmpint(rs_gdb_write(gdb, two, 1, bad, NULL), ==, -EINVAL);
 	rs_gdb_close(gdb, false, NULL);

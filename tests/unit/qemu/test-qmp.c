@@ -101,7 +101,7 @@ static void test_post(void)
 	peer_stop(&peer);
 }
 
-static void on_answered(void *data)
+static void on_answered(void *data, JsonNode *reply)
 {
 	g_string_append(seen, "answer ");
 }

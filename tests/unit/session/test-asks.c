@@ -191,7 +191,7 @@ static void test_pause(struct fixture *f, gconstpointer data)
 	f->sham[1]->unstoppable = true;
 	g_assert_cmpint(rs_session_pause(f->session, NULL), ==, -EIO);
 	g_assert_cmpint(rs_session_pause(f->session, &f->err), ==, -EIO);
-	g_assert_cmpstr(f->err.message, ==, "kern.2: it runs away");
+	g_assert_cmpstr(f->err.message, ==, "kern.2: the guest cannot be paused: it runs away");
 	g_assert_cmpint(f->sham[0]->pauses, ==, 2);
 	g_assert_cmpint(f->sham[0]->resumes, ==, 2);
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_RUNNING);

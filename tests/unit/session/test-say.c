@@ -197,10 +197,10 @@ static void test_errors(struct fixture *f, gconstpointer data)
 
 	f->sham[0]->unstoppable = true;
 	g_assert_cmpint(rs_session_pause(f->session, &err), <, 0);
-	g_assert_cmpstr(err.message, ==, "it runs away");
+	g_assert_cmpstr(err.message, ==, "the guest cannot be paused: it runs away");
 	add_guest(f);
 	g_assert_cmpint(rs_session_pause(f->session, &err), <, 0);
-	g_assert_cmpstr(err.message, ==, "kern: it runs away");
+	g_assert_cmpstr(err.message, ==, "kern: the guest cannot be paused: it runs away");
 }
 
 /* There is nothing to say about events without sites, although the host would patch them. */
