@@ -207,7 +207,7 @@ void rs_gdb_leave(struct rs_gdb *gdb, bool *moved)
 	g_autoptr(GString) said = g_string_new(NULL), out = g_string_new(NULL);
 	int rc;
 
-	append_packet(out, "Qqemu.PhyMemMode:0");
+	append_packet(out, RS_GDB_VIRTUAL);
 	append_packet(out, RS_GDB_INFO_STATUS);
 	rc = send_all(gdb, out->str, out->len, NULL);
 	if (rc == 0)

@@ -51,6 +51,9 @@ enum rs_gdb_token rs_gdb_parser_feed(struct rs_gdb_parser *parser, uint8_t byte)
 #define RS_GDB_INFO_STATUS "qRcmd,696e666f20737461747573"
 #define RS_GDB_INFO_STATUS_PACKET "$" RS_GDB_INFO_STATUS "#14"
 #define RS_GDB_SAYS_MOVED "6d696772617465"
+/* Makes addresses virtual again: see rs_gdb_set_physical(). */
+#define RS_GDB_VIRTUAL "Qqemu.PhyMemMode:0"
+#define RS_GDB_VIRTUAL_PACKET "$" RS_GDB_VIRTUAL "#76"
 
 struct rs_gdb;
 

@@ -30,7 +30,8 @@
 
 #define ANSWER_MAX 1024 /* bytes of one answer, which are not all looked at if there are more */
 
-static const char ask_status[] = "++" RS_GDB_INFO_STATUS_PACKET, detach[] = "++$D#44";
+static const char ask_status[] = "++" RS_GDB_INFO_STATUS_PACKET;
+static const char be_virtual[] = "++" RS_GDB_VIRTUAL_PACKET, detach[] = "++$D#44";
 
 /* Whether the stub says that it has done what it was asked. `answer` gets all it has said. */
 static bool is_done(int fd, char answer[ANSWER_MAX])
@@ -75,6 +76,7 @@ static bool let_go(const struct sockaddr_un *stub)
 	if (fd < 0 || connect(fd, (const struct sockaddr *)stub, sizeof(*stub)))
 		return false;
 	done = ask(fd, ask_status, answer) && strstr(answer, RS_GDB_SAYS_MOVED);
+	ask(fd, be_virtual, answer);
 	done = done || ask(fd, detach, answer);
 	close(fd);
 	return done;
