@@ -346,7 +346,9 @@ void rs_qemu_let_be(struct rs_qemu *qemu)
 		done = false;
 	}
 	qemu->stub = false;
-	unlink(qemu->gdb_path);
+	/* The guard needs it to let the VM go. */
+	if (done || !rs_qemu_is_marked(qemu))
+		unlink(qemu->gdb_path);
 	if (done)
 		rs_qemu_remove_files(qemu);
 }

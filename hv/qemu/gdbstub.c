@@ -22,6 +22,7 @@ struct rs_gdb {
 	int timeout_ms;
 	bool hurried; /* rs_gdb_hurry() */
 	bool late;    /* an answer did not come in time: nobody waits for another */
+	bool leaving; /* the VM runs now, and any byte would stop it */
 	gint64 sent_at;
 	size_t in_at, in_size;
 	struct rs_gdb_parser parser;
@@ -125,7 +126,7 @@ static int receive_with(struct rs_gdb *gdb, GString *console, struct rs_error *e
 			return rc;
 		switch (rs_gdb_parser_feed(&gdb->parser, byte)) {
 		case RS_GDB_PACKET:
-			rc = send_all(gdb, "+", 1, err);
+			rc = gdb->leaving ? 0 : send_all(gdb, "+", 1, err);
 			if (rc < 0)
 				return rc;
 			if (!is_stray(&gdb->parser))
@@ -421,6 +422,7 @@ int rs_gdb_close(struct rs_gdb *gdb, bool resume, struct rs_error *err)
 	if (!gdb)
 		return 0;
 	if (resume) {
+		gdb->leaving = true;
 		rc = ask(gdb, "D", err);
 		if (rc == 0)
 			rc = expect_ok(gdb, "to let the VM run on", err);

@@ -50,6 +50,8 @@ void rs_qemu_mark_pause(struct rs_qemu *qemu, bool on)
 {
 	const char byte = on ? PAUSED : RUNS;
 
+	if (qemu->mark_fd < 0) /* it has not been taken over yet */
+		return;
 	/* It overwrites a byte that has its place, so there is nothing that can fail. */
 	if (pwrite(qemu->mark_fd, &byte, 1, 0) != 1)
 		g_warning("%s: %s", qemu->pause_path, g_strerror(errno));

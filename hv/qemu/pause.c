@@ -20,6 +20,7 @@
 #define FREE_AGAIN_US 50000
 #define STUB_MS 50 /* for the stub, while others wait */
 #define STUB_AGAIN_MS 500
+#define AGAIN_US 1000000 /* for one to run that we have let go */
 
 /* ---- what others do ---- */
 
@@ -53,24 +54,6 @@ static gboolean on_settle(gpointer data)
 	if (!qemu->ended && !qemu->gdb)
 		rs_monitor_probe(qemu->monitor, "query-status", NULL);
 	return G_SOURCE_CONTINUE;
-}
-
-/* QEMU has said how it is. No event that we have counted is still to come after so long. */
-void rs_qemu_learn_state(struct rs_qemu *qemu, bool running)
-{
-	bool known =
-		running ? qemu->running && !qemu->target.held : !qemu->running && qemu->target.held;
-
-	if (!qemu->monitor->events_late || !qemu->started || qemu->gdb || qemu->pausing ||
-	    g_get_monotonic_time() - qemu->changed_at < SETTLE_MS * G_TIME_SPAN_MILLISECOND)
-		return;
-	qemu->stops = qemu->resumes = 0;
-	/* What we have left paused ourselves is let go elsewhere. */
-	if (known || (!running && (qemu->owes || qemu->stray || qemu->left_paused)))
-		return;
-	qemu->running = running;
-	qemu->target.held = !running;
-	tell(qemu, running ? RS_PAUSE_RESUMED : RS_PAUSE_STOPPED);
 }
 
 /*
@@ -136,7 +119,7 @@ void rs_qemu_on_resume(struct rs_qemu *qemu)
 {
 	settle_later(qemu);
 	qemu->running = true;
-	qemu->stray = qemu->owes = false;
+	qemu->stray = qemu->owes = qemu->left_paused = false;
 	if (!qemu->gdb)
 		rs_qemu_mark_pause(qemu, false);
 	qemu->target.held = false;
@@ -156,36 +139,33 @@ void rs_qemu_on_resume(struct rs_qemu *qemu)
 
 /* ---- what we do ---- */
 
-bool rs_qemu_take_running(JsonNode *reply, bool *running)
+bool rs_qemu_take_state(JsonNode *reply, bool *running, bool *moved)
 {
-	JsonNode *node = JSON_NODE_HOLDS_OBJECT(reply)
-				 ? json_object_get_member(json_node_get_object(reply), "running")
-				 : NULL;
+	JsonObject *object = JSON_NODE_HOLDS_OBJECT(reply) ? json_node_get_object(reply) : NULL;
+	JsonNode *node = object ? json_object_get_member(object, "running") : NULL;
+	JsonNode *status = object ? json_object_get_member(object, "status") : NULL;
 
 	if (!node || !JSON_NODE_HOLDS_VALUE(node) ||
 	    json_node_get_value_type(node) != G_TYPE_BOOLEAN)
 		return false;
 	*running = json_node_get_boolean(node);
+	/* "postmigrate", "finish-migrate" */
+	*moved = status && JSON_NODE_HOLDS_VALUE(status) &&
+		 json_node_get_value_type(status) == G_TYPE_STRING &&
+		 strstr(json_node_get_string(status), "migrate");
 	return true;
 }
 
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, bool *moved, struct rs_error *err)
 {
 	g_autoptr(JsonNode) reply = NULL;
-	JsonNode *status;
+	bool ignored;
 	int rc = rs_monitor_call(qemu->monitor, "query-status", NULL, RS_QEMU_PATIENCE_MS, &reply,
 				 err);
 
-	if (rc < 0)
-		return rc;
-	if (!rs_qemu_take_running(reply, running))
-		return rs_error_set(err, EPROTO, "QEMU's answer to query-status makes no sense");
-	status = json_object_get_member(json_node_get_object(reply), "status");
-	if (moved) /* "postmigrate", "finish-migrate" */
-		*moved = status && JSON_NODE_HOLDS_VALUE(status) &&
-			 json_node_get_value_type(status) == G_TYPE_STRING &&
-			 strstr(json_node_get_string(status), "migrate");
-	return 0;
+	if (rc == 0 && !rs_qemu_take_state(reply, running, moved ? moved : &ignored))
+		rc = rs_error_set(err, EPROTO, "QEMU's answer to query-status makes no sense");
+	return rc;
 }
 
 /*
@@ -259,6 +239,9 @@ static int stop_and_ask(struct rs_qemu *qemu, bool before, struct rs_error *err)
 	}
 	if (rc < 0 && late && qemu->stops)
 		qemu->stops -= before;
+	/* It had stopped when it said something that makes no sense. */
+	if (rc < 0 && rc != -ETIMEDOUT && before)
+		qemu->stop_seen = true;
 	/*
 	 * QEMU sends STOP when a running VM stops, and before the answer to this query. If there
 	 * was no STOP, somebody else had stopped the VM before.
@@ -279,17 +262,16 @@ static int stop_and_ask(struct rs_qemu *qemu, bool before, struct rs_error *err)
 }
 
 /*
- * Lets a VM run on that stands still because of us. Does not wait, and is repeated until it could
- * be sent. The mark stays until the RESUME event says that QEMU has done it, since we may be gone
- * by then.
+ * Lets a VM run on that stands still because of us. Does not wait. The mark stays until QEMU has
+ * said that it runs, since we may be gone by then. One that is not ours may have been migrated
+ * meanwhile, so it is asked first, and asked again until it runs.
  */
 static int let_go(struct rs_qemu *qemu, struct rs_error *err)
 {
-	int rc = qemu->monitor->away ? rs_error_set(err, EAGAIN, "libvirt's daemon is away")
-				     : rs_monitor_post(qemu->monitor, "cont", err);
+	int rc = qemu->borrowed ? 0 : rs_monitor_post(qemu->monitor, "cont", err);
 
 	qemu->owes = false;
-	if (rc < 0)
+	if (qemu->borrowed || rc < 0)
 		owe(qemu);
 	return rc;
 }
@@ -305,8 +287,8 @@ static int run_on(struct rs_qemu *qemu, bool *runs, struct rs_error *err)
 	int rc;
 
 	rs_gdb_leave(qemu->gdb, &moved);
-	*runs = !moved;
 	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), !moved, err);
+	*runs = rc == 0 && !moved;
 	if (rc == 0) {
 		rs_qemu_mark_pause(qemu, false);
 		qemu->owes = qemu->left_paused = false;
@@ -325,14 +307,15 @@ static int run_on(struct rs_qemu *qemu, bool *runs, struct rs_error *err)
 /* Lets a VM run on which a pause that failed has stopped. */
 static void give_up(struct rs_qemu *qemu)
 {
-	bool runs;
+	bool runs = false;
 
 	if (qemu->gdb && qemu->ours)
-		qemu->resumes += run_on(qemu, &runs, NULL) == 0 && runs && !qemu->monitor->away;
+		run_on(qemu, &runs, NULL);
 	else if (qemu->stop_seen && qemu->ours)
-		qemu->resumes += let_go(qemu, NULL) == 0;
+		let_go(qemu, NULL);
 	else if (!qemu->stray && !qemu->owes) /* nor will it be stopped later */
 		rs_qemu_mark_pause(qemu, false);
+	qemu->resumes += runs && !qemu->monitor->away;
 	rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
 }
 
@@ -348,22 +331,68 @@ static bool free_by_stub(struct rs_qemu *qemu)
 	return run_on(qemu, &runs, NULL) == 0 && runs;
 }
 
+/* QEMU has said how a VM is that we owe to let go. */
+static void pay(struct rs_qemu *qemu, bool running, bool moved)
+{
+	if (running || moved) {
+		qemu->owes = qemu->left_paused = false;
+		qemu->running = running;
+		qemu->target.held = moved;
+		rs_qemu_mark_pause(qemu, false);
+		tell(qemu, running ? RS_PAUSE_RESUMED : RS_PAUSE_STOPPED);
+	} else if (rs_monitor_post(qemu->monitor, "cont", NULL) == 0) {
+		tell(qemu, RS_PAUSE_RESUMING);
+	}
+}
+
+/* Asks how it is, or lets it go. Again and again, until it is known to run. */
 static gboolean on_free(gpointer data)
 {
 	struct rs_qemu *qemu = data;
-	bool away = qemu->monitor->away;
 
 	g_source_set_ready_time(qemu->freer, -1);
-	qemu->owes &= !qemu->moved;
-	if (qemu->ended || qemu->gdb || !qemu->owes ||
-	    (away ? !free_by_stub(qemu) : let_go(qemu, NULL) < 0))
+	if (qemu->ended || qemu->gdb || !qemu->owes)
 		return G_SOURCE_CONTINUE;
-	qemu->left_paused = false;
-	qemu->target.held = false;
-	tell(qemu, RS_PAUSE_RESUMING);
-	if (away)
+	if (qemu->monitor->away && free_by_stub(qemu)) {
+		qemu->running = true;
 		tell(qemu, RS_PAUSE_RESUMED);
+	} else if (!qemu->monitor->away && !qemu->borrowed) {
+		let_go(qemu, NULL);
+		tell(qemu, RS_PAUSE_RESUMING);
+	} else if (!qemu->monitor->away) {
+		/* An answer to an earlier question may be of another moment. */
+		qemu->asks_to_free = !rs_monitor_owes(qemu->monitor) &&
+				     rs_monitor_probe(qemu->monitor, "query-status", NULL) == 0;
+		g_source_set_ready_time(qemu->freer,
+					g_get_monotonic_time() +
+						(qemu->asks_to_free ? AGAIN_US : FREE_AGAIN_US));
+	}
 	return G_SOURCE_CONTINUE;
+}
+
+/* QEMU has said how it is. No event that we have counted is still to come after so long. */
+void rs_qemu_learn_state(struct rs_qemu *qemu, bool running, bool moved)
+{
+	bool known =
+		running ? qemu->running && !qemu->target.held : !qemu->running && qemu->target.held;
+
+	if (qemu->gdb || qemu->pausing)
+		return;
+	if (qemu->owes && qemu->asks_to_free) {
+		qemu->asks_to_free = false;
+		pay(qemu, running, moved);
+		return;
+	}
+	if (!qemu->monitor->events_late || !qemu->started ||
+	    g_get_monotonic_time() - qemu->changed_at < SETTLE_MS * G_TIME_SPAN_MILLISECOND)
+		return;
+	qemu->stops = qemu->resumes = 0;
+	/* What we have left paused ourselves is let go elsewhere. */
+	if (known || (!running && (qemu->owes || qemu->stray || qemu->left_paused)))
+		return;
+	qemu->running = running;
+	qemu->target.held = !running;
+	tell(qemu, running ? RS_PAUSE_RESUMED : RS_PAUSE_STOPPED);
 }
 
 /* Begins a pause that may be begun. */
@@ -441,7 +470,7 @@ static bool was_resumed(struct rs_qemu *qemu)
 int rs_qemu_resume(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
-	bool goes = true;
+	bool goes = true, runs = false;
 	int rc = 0;
 
 	if (qemu->ended || (!qemu->gdb && !qemu->owes))
@@ -455,15 +484,15 @@ int rs_qemu_resume(struct rs_target *target, struct rs_error *err)
 	if (!qemu->gdb)
 		rc = let_go(qemu, err);
 	else if (goes)
-		rc = run_on(qemu, &goes, err);
+		rc = run_on(qemu, &runs, err);
 	else /* any packet would stop a VM that somebody lets run on now */
 		rs_gdb_close(g_steal_pointer(&qemu->gdb), false, NULL);
 	settle_later(qemu);
 	if (rc < 0)
 		return rs_error_prefix(err, "cannot resume the guest");
-	if (goes)
+	if (runs)
 		qemu->resumes += !qemu->monitor->away;
-	else
+	if (!goes)
 		rs_qemu_mark_pause(qemu, false);
 	qemu->left_paused = qemu->target.let_run = false;
 	return 0;

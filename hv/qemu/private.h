@@ -81,7 +81,8 @@ struct rs_qemu {
 	bool moving, moved;         /* it is being migrated or saved; all of it has been */
 	bool ours;                  /* we paused the VM, so we resume it */
 	bool left_paused;           /* a session that died left the VM paused, or we did */
-	bool owes;                  /* we left the VM paused, and "cont" could not be sent yet */
+	bool owes;                  /* we left the VM paused, and are to let it go … */
+	bool asks_to_free;          /* … once we have heard how it is */
 	struct rs_console *console; /* NULL: QEMU writes it, or nobody */
 	struct rs_target_end end;   /* while the console is written */
 	int guard_fd;               /* ends with us; -1: there is no guard */
@@ -112,10 +113,10 @@ void rs_qemu_on_resume(struct rs_qemu *qemu);
 void rs_qemu_note_migration(struct rs_qemu *qemu, JsonObject *said);
 /* `moved` (may be NULL): it was migrated or written to a file, and is not to be let run on here. */
 int rs_qemu_query_running(struct rs_qemu *qemu, bool *running, bool *moved, struct rs_error *err);
-/* False: this is no answer to query-status. */
-bool rs_qemu_take_running(JsonNode *reply, bool *running);
+/* False: this is no answer to query-status. *moved: as below. */
+bool rs_qemu_take_state(JsonNode *reply, bool *running, bool *moved);
 /* Such an answer came for which nobody waits. */
-void rs_qemu_learn_state(struct rs_qemu *qemu, bool running);
+void rs_qemu_learn_state(struct rs_qemu *qemu, bool running, bool moved);
 void rs_qemu_watch_pauses(struct rs_qemu *qemu);
 /* One that runs when its ready time has come. The caller destroys and unrefs it. */
 GSource *rs_qemu_source(struct rs_qemu *qemu, GSourceFunc callback);

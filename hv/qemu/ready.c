@@ -84,10 +84,10 @@ static gboolean on_ask(gpointer data)
 static void on_answered(void *data, JsonNode *reply)
 {
 	struct rs_qemu *qemu = data;
-	bool running;
+	bool running, moved;
 
-	if (reply && rs_qemu_take_running(reply, &running))
-		rs_qemu_learn_state(qemu, running);
+	if (reply && rs_qemu_take_state(reply, &running, &moved))
+		rs_qemu_learn_state(qemu, running, moved);
 	qemu->answered = true;
 	g_source_set_ready_time(qemu->asker, 0);
 }

@@ -35,7 +35,9 @@ static struct vm {
 	GQueue news;
 	bool lost;                 /* the next event never comes */
 	gint64 slow_us;            /* each answer takes that long */
-	int deaf;                  /* the stub answers nothing */
+	int deaf;                  /* the stub takes no clients */
+	int mute;                  /* it hangs up instead of doing "D" */
+	int refuses;               /* so many times "cont" does nothing */
 	const char *moment;        /* before the stub answers this packet … */
 	void (*act)(struct vm *v); /* … somebody does that */
 	int listener;
@@ -149,24 +151,28 @@ static void take_packet(struct vm *v, int fd, const char *body)
 static void serve(struct vm *v, int fd)
 {
 	struct rs_gdb_parser *parser = g_new0(struct rs_gdb_parser, 1);
-	bool owed = false, lost; /* an acknowledgement of the last answer; this byte */
+	bool owed = true, lost; /* an acknowledgement of the last packet; this byte */
 	uint8_t byte;
 
 	g_mutex_lock(&v->lock);
 	act_at(v, CONNECT);
 	stop(v);
 	g_mutex_unlock(&v->lock);
+	say(fd, "T02thread:01;");
 	while (read(fd, &byte, 1) == 1) {
 		g_mutex_lock(&v->lock);
 		lost = !owed && v->runs;
 		if (lost)
 			stop(v);
 		g_mutex_unlock(&v->lock);
-		if (!lost && rs_gdb_parser_feed(parser, byte) == RS_GDB_PACKET) {
+		owed = lost;
+		if (v->mute && byte == 'D') {
+			break;
+		} else if (lost) {
+			say(fd, "T02thread:01;");
+		} else if (rs_gdb_parser_feed(parser, byte) == RS_GDB_PACKET) {
 			take_packet(v, fd, parser->data);
 			owed = true;
-		} else {
-			owed = false;
 		}
 	}
 	close(fd);
@@ -222,7 +228,7 @@ static char *answer_to(struct vm *v, const char *command, JsonObject *arguments)
 	if (g_str_equal(command, "query-migrate"))
 		return v->migration ? g_strdup_printf("{\"status\": \"%s\"}", v->migration)
 				    : g_strdup("{}");
-	if (g_str_equal(command, "cont"))
+	if (g_str_equal(command, "cont") && v->refuses-- <= 0)
 		cont(v);
 	if (g_str_equal(command, "chardev-add")) {
 		JsonObject *backend = json_object_get_object_member(arguments, "backend");
@@ -434,6 +440,15 @@ static void resume_vm(void)
 		g_assert_true(vm.target->held == !(running));                                      \
 	} while (0)
 
+/* Whether somebody who finds us dead is to let it run. */
+static bool is_marked(void)
+{
+	g_autofree char *path = g_strconcat(vm.folder, "/x.pause", NULL), *text = NULL;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	return *text == '1';
+}
+
 static void test_alone(gconstpointer late)
 {
 	begin(GPOINTER_TO_INT(late));
@@ -513,6 +528,33 @@ static void test_user_resumes_before(gconstpointer late)
 	end();
 }
 
+/* Just before we do. */
+static void test_user_resumes_as_we_do(gconstpointer late)
+{
+	begin(GPOINTER_TO_INT(late));
+	g_assert_cmpint(pause_vm(), ==, 0);
+	others_at(RS_GDB_INFO_STATUS, cont);
+	resume_vm();
+	assert_state(true);
+	end();
+}
+
+/* libvirt's daemon has a job for QEMU that takes a while, and refuses ours meanwhile. */
+static void test_refused(gconstpointer late)
+{
+	begin(GPOINTER_TO_INT(late));
+	g_assert_cmpint(pause_vm(), ==, 0);
+	vm.refuses = 3;
+	/* The stub goes, and so the monitor has to do it. */
+	vm.mute = 1;
+	resume_vm();
+	g_assert_false(vm.runs);
+	idle(3500);
+	assert_state(true);
+	g_assert_false(is_marked());
+	end();
+}
+
 /* After what they did before our pause, in which they do nothing. */
 static void test_news_of_before(gconstpointer late)
 {
@@ -524,15 +566,6 @@ static void test_news_of_before(gconstpointer late)
 	resume_vm();
 	assert_state(false);
 	end();
-}
-
-/* Whether somebody who finds us dead is to let it run. */
-static bool is_marked(void)
-{
-	g_autofree char *path = g_strconcat(vm.folder, "/x.pause", NULL), *text = NULL;
-
-	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-	return *text == '1';
 }
 
 /* In a pause by hand they let it run and stop it: it is theirs then. */
@@ -664,6 +697,8 @@ int main(int argc, char **argv)
 		{"paused-by-its-user", test_paused_by_its_user},
 		{"user-resumes-in-our-pause", test_user_resumes_in_our_pause},
 		{"user-resumes-before", test_user_resumes_before},
+		{"user-resumes-as-we-do", test_user_resumes_as_we_do},
+		{"refused", test_refused},
 		{"news-of-before", test_news_of_before},
 		{"user-takes-it-over", test_user_takes_it_over},
 		{"moved-in-our-pause", test_moved_in_our_pause},
