@@ -341,6 +341,9 @@ void rs_qemu_let_be(struct rs_qemu *qemu)
 	/* What a dead session has left and we could not take over stays for the next one. */
 	bool done = qemu->ended || qemu->stub || !qemu->left;
 
+	/* The next one has to know that it was not its user who stopped it. */
+	done &= qemu->ended || qemu->started || !qemu->left_paused;
+
 	if (!qemu->ended && qemu->stub && rs_qemu_stub_off(qemu->monitor, &err)) {
 		g_warning("QEMU's gdb stub is still on: %s", err.message);
 		done = false;

@@ -203,19 +203,20 @@ int rs_gdb_set_physical(struct rs_gdb *gdb, struct rs_error *err)
 	return rc < 0 ? rc : expect_ok(gdb, "physical addresses", err);
 }
 
-void rs_gdb_leave(struct rs_gdb *gdb, bool *moved)
+int rs_gdb_leave(struct rs_gdb *gdb, bool *moved, struct rs_error *err)
 {
 	g_autoptr(GString) said = g_string_new(NULL), out = g_string_new(NULL);
 	int rc;
 
 	append_packet(out, RS_GDB_VIRTUAL);
 	append_packet(out, RS_GDB_INFO_STATUS);
-	rc = send_all(gdb, out->str, out->len, NULL);
+	rc = send_all(gdb, out->str, out->len, err);
 	if (rc == 0)
-		rc = receive(gdb, NULL);
+		rc = receive(gdb, err);
 	if (rc == 0)
-		rc = receive_with(gdb, said, NULL);
+		rc = receive_with(gdb, said, err);
 	*moved = rc == 0 && strstr(said->str, RS_GDB_SAYS_MOVED);
+	return rc;
 }
 
 gint64 rs_gdb_sent_at(const struct rs_gdb *gdb)

@@ -102,9 +102,9 @@ int rs_gdb_read(struct rs_gdb *gdb, const struct rs_gdb_read *reads, size_t coun
 
 /*
  * Makes addresses virtual again, before the connection is closed. *moved: QEMU has migrated the VM
- * or written it to a file, so it is not to be let run on here; false if that cannot be found out.
+ * or written it to a file, so it is not to be let run on here.
  */
-void rs_gdb_leave(struct rs_gdb *gdb, bool *moved);
+int rs_gdb_leave(struct rs_gdb *gdb, bool *moved, struct rs_error *err);
 
 /* When anything was sent last (g_get_monotonic_time()). It may have stopped a VM that ran. */
 gint64 rs_gdb_sent_at(const struct rs_gdb *gdb);

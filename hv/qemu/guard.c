@@ -26,15 +26,17 @@
 #define FILES_MAX 4096 /* more than a session opens */
 #define TRIES 20
 #define LINE_MAX_SEEN 4096 /* of the command line */
-#define ANSWER_MS 500      /* of QEMU, which may be slow: each try asks again */
+#define ANSWER_MS 60000    /* of QEMU, which may be slow */
 
 #define ANSWER_MAX 1024 /* bytes of one answer, which are not all looked at if there are more */
 
 static const char ask_status[] = "++" RS_GDB_INFO_STATUS_PACKET;
 static const char be_virtual[] = "++" RS_GDB_VIRTUAL_PACKET, detach[] = "++$D#44";
 
-/* Whether the stub says that it has done what it was asked. `answer` gets all it has said. */
-static bool is_done(int fd, char answer[ANSWER_MAX])
+enum answer { NONE, DONE, AGAIN };
+
+/* `answer` gets all that the stub says. */
+static enum answer receive(int fd, char answer[ANSWER_MAX])
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	size_t n = 0;
@@ -43,27 +45,29 @@ static bool is_done(int fd, char answer[ANSWER_MAX])
 		ssize_t size = recv(fd, answer + n, ANSWER_MAX - 1 - n, MSG_DONTWAIT);
 
 		if (size <= 0)
-			return false;
+			break;
 		n += (size_t)size;
 		answer[n] = '\0';
 		/* It was in the middle of what the session had sent, and asks for it anew. */
 		if (memchr(answer, '-', n))
-			return false;
+			return AGAIN;
 		if (strstr(answer, "$OK"))
-			return true;
+			return DONE;
 	}
-	return false;
+	return NONE;
 }
 
+/* Nothing is sent twice that may have arrived: a second "D" on a connection ends QEMU 7.2. */
 static bool ask(int fd, const char *packet, char answer[ANSWER_MAX])
 {
-	for (int i = 0; i < TRIES; i++) {
+	enum answer said = AGAIN;
+
+	for (int i = 0; i < TRIES && said == AGAIN; i++) {
 		if (send(fd, packet, strlen(packet), MSG_NOSIGNAL) < 0)
 			return false;
-		if (is_done(fd, answer))
-			return true;
+		said = receive(fd, answer);
 	}
-	return false;
+	return said == DONE;
 }
 
 /* Whether it goes on, or was migrated or saved meanwhile, so that it goes on elsewhere. */
@@ -71,13 +75,13 @@ static bool let_go(const struct sockaddr_un *stub)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char answer[ANSWER_MAX];
-	bool done;
+	bool done, moved;
 
 	if (fd < 0 || connect(fd, (const struct sockaddr *)stub, sizeof(*stub)))
 		return false;
-	done = ask(fd, ask_status, answer) && strstr(answer, RS_GDB_SAYS_MOVED);
-	ask(fd, be_virtual, answer);
-	done = done || ask(fd, detach, answer);
+	done = ask(fd, ask_status, answer);
+	moved = done && strstr(answer, RS_GDB_SAYS_MOVED);
+	done = done && ask(fd, be_virtual, answer) && (moved || ask(fd, detach, answer));
 	close(fd);
 	return done;
 }

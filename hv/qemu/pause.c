@@ -51,8 +51,16 @@ static gboolean on_settle(gpointer data)
 	struct rs_qemu *qemu = data;
 
 	g_source_set_ready_time(qemu->settler, -1);
-	if (!qemu->ended && !qemu->gdb)
+	if (qemu->ended || qemu->gdb)
+		return G_SOURCE_CONTINUE;
+	if (!qemu->stray) {
 		rs_monitor_probe(qemu->monitor, "query-status", NULL);
+	} else if (qemu->monitor->away) { /* nobody will tell of its STOP */
+		qemu->stray = false;
+		owe(qemu);
+	} else {
+		settle_later(qemu);
+	}
 	return G_SOURCE_CONTINUE;
 }
 
@@ -177,9 +185,12 @@ static int check_migration(struct rs_qemu *qemu, struct rs_error *err)
 	g_autoptr(JsonNode) reply = NULL;
 	int rc;
 
-	if (!qemu->moving)
+	/*
+	 * libvirt tells of migrations, and other QEMUs do not. The end of one may have been missed:
+	 * a new daemon of libvirt's gives up what the old one did.
+	 */
+	if (!qemu->moving && (qemu->monitor->events_late || !qemu->borrowed))
 		return 0;
-	/* Its end may have been missed: a new daemon of libvirt's gives up what the old one did. */
 	rc = rs_monitor_call(qemu->monitor, "query-migrate", NULL, RS_QEMU_PATIENCE_MS, &reply,
 			     err);
 	if (rc < 0)
@@ -201,6 +212,8 @@ static int look(struct rs_qemu *qemu, bool *before, struct rs_error *err)
 	int rc;
 
 	*before = qemu->running;
+	if (!qemu->monitor->events_late)
+		qemu->stops = qemu->resumes = 0; /* all that were to come have come */
 	/* Nobody else can stop it while libvirt's daemon is away. */
 	if (!qemu->monitor->events_late || qemu->monitor->away)
 		return 0;
@@ -252,7 +265,7 @@ static int stop_and_ask(struct rs_qemu *qemu, bool before, struct rs_error *err)
 		qemu->stop_seen = qemu->left_paused = qemu->owes = false;
 		rc = rs_error_set(err, EBUSY, "somebody lets the guest run on");
 	} else if (qemu->gdb && before && !qemu->stop_seen && (late || rc < 0)) {
-		/* Its STOP comes some time, or never: it was us all the same. */
+		/* It was us, whether its STOP comes or not. */
 		qemu->stop_seen = true;
 		qemu->stops += !late;
 	}
@@ -278,16 +291,16 @@ static int let_go(struct rs_qemu *qemu, struct rs_error *err)
 
 /*
  * Closes the stub and lets the VM run on by it, which it has done once it has answered. A VM that
- * was migrated or saved meanwhile goes on elsewhere, so it stays as it is. *runs: it was let run
- * on.
+ * was migrated or saved meanwhile goes on elsewhere, so it stays as it is. If that cannot be found
+ * out now, the VM waits. *runs: it was let run on.
  */
 static int run_on(struct rs_qemu *qemu, bool *runs, struct rs_error *err)
 {
 	bool moved = false;
-	int rc;
+	int rc = rs_gdb_leave(qemu->gdb, &moved, err), closed;
 
-	rs_gdb_leave(qemu->gdb, &moved);
-	rc = rs_gdb_close(g_steal_pointer(&qemu->gdb), !moved, err);
+	closed = rs_gdb_close(g_steal_pointer(&qemu->gdb), rc == 0 && !moved, err);
+	rc = rc < 0 ? rc : closed;
 	*runs = rc == 0 && !moved;
 	if (rc == 0) {
 		rs_qemu_mark_pause(qemu, false);
@@ -297,8 +310,7 @@ static int run_on(struct rs_qemu *qemu, bool *runs, struct rs_error *err)
 		qemu->running = false;
 		qemu->target.held = true;
 	}
-	/* After a failed write the stub may be out of step. QMP works as soon as QEMU looks at its
-	 * sockets again. */
+	/* The stub may be out of step. QMP works as soon as QEMU looks at its sockets again. */
 	if (rc == -ETIMEDOUT)
 		rs_monitor_doubt(qemu->monitor);
 	return rc < 0 ? let_go(qemu, err) : 0;

@@ -36,6 +36,7 @@ static struct vm {
 	bool lost;                 /* the next event never comes */
 	gint64 slow_us;            /* each answer takes that long */
 	int deaf;                  /* the stub takes no clients */
+	int hangs;                 /* it answers nothing */
 	int mute;                  /* it hangs up instead of doing "D" */
 	int refuses;               /* so many times "cont" does nothing */
 	const char *moment;        /* before the stub answers this packet … */
@@ -91,14 +92,21 @@ static void cont_stop(struct vm *v)
 	stop(v);
 }
 
+/* Who started this QEMU has to ask for such events. libvirt has. */
+static void tell_migration(struct vm *v)
+{
+	g_autofree char *payload = g_strdup_printf("{\"status\": \"%s\"}", v->migration);
+
+	if (v->monitor.events_late)
+		tell(v, "MIGRATION", payload);
+}
+
 static void migrate(struct vm *v)
 {
 	stop(v);
 	v->migration = "completed";
 	v->status = "postmigrate";
-	/* libvirt keeps such events for itself. */
-	if (!v->monitor.events_late)
-		tell(v, "MIGRATION", "{\"status\": \"completed\"}");
+	tell_migration(v);
 }
 
 /* ---- its stub ---- */
@@ -144,6 +152,10 @@ static void take_packet(struct vm *v, int fd, const char *body)
 		cont(v);
 	}
 	act_at(v, body);
+	g_mutex_unlock(&v->lock);
+	while (g_atomic_int_get(&v->hangs))
+		g_usleep(1000);
+	g_mutex_lock(&v->lock);
 	g_mutex_unlock(&v->lock);
 	say(fd, answer);
 }
@@ -610,10 +622,29 @@ static void test_moved_in_our_pause(gconstpointer late)
 	end();
 }
 
+static void hang(struct vm *v)
+{
+	g_atomic_int_set(&v->hangs, true);
+}
+
+/* When we are about to let it go, QEMU is busy with the end of its migration. */
+static void test_moved_while_it_hangs(gconstpointer late)
+{
+	begin(GPOINTER_TO_INT(late));
+	g_assert_cmpint(pause_vm(), ==, 0);
+	others(migrate);
+	others_at(RS_GDB_VIRTUAL, hang);
+	vm.target->ops->resume(vm.target, NULL);
+	g_atomic_int_set(&vm.hangs, false);
+	idle(2000);
+	g_assert_false(vm.runs || is_marked());
+	end();
+}
+
 static void begin_moving(struct vm *v)
 {
 	v->migration = "active";
-	tell(v, "MIGRATION", "{\"status\": \"active\"}");
+	tell_migration(v);
 }
 
 static void test_moving(gconstpointer late)
@@ -702,6 +733,7 @@ int main(int argc, char **argv)
 		{"news-of-before", test_news_of_before},
 		{"user-takes-it-over", test_user_takes_it_over},
 		{"moved-in-our-pause", test_moved_in_our_pause},
+		{"moved-while-it-hangs", test_moved_while_it_hangs},
 		{"moving", test_moving},
 		{"lost-news", test_lost_news},
 	};
