@@ -3,6 +3,7 @@
 #include "libvirt/private.h"
 
 #include "libvirt/loop.h"
+#include "target/monitor.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <libvirt/libvirt-qemu.h>
@@ -504,7 +505,8 @@ static void on_monitor(virConnectPtr conn, virDomainPtr domain, const char *even
 
 	if (details && strlen(details) > RS_DOMAIN_TEXT_MAX)
 		details = NULL;
-	listener->events.monitor(listener->events.data, event, details);
+	listener->events.monitor(listener->events.data, event, rs_monitor_moment(seconds, micros),
+				 details);
 }
 
 static void on_close(virConnectPtr conn, int reason, void *data)

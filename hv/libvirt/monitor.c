@@ -83,7 +83,7 @@ static void on_answer(void *data, const char *reply, const struct rs_error *err)
 	g_free(question);
 }
 
-static void on_event(void *data, const char *event, const char *details)
+static void on_event(void *data, const char *event, gint64 at, const char *details)
 {
 	struct monitor *monitor = data;
 	g_autoptr(JsonNode) root = details ? parse(details) : NULL;
@@ -93,7 +93,8 @@ static void on_event(void *data, const char *event, const char *details)
 	else if (g_str_equal(event, "RESUME"))
 		monitor->stopped = false;
 	rs_monitor_heard(&monitor->monitor);
-	rs_monitor_take_event(&monitor->monitor, event, root ? json_node_get_object(root) : NULL);
+	rs_monitor_take_event(&monitor->monitor, event, at,
+			      root ? json_node_get_object(root) : NULL);
 }
 
 static char *command_text(const char *command, JsonObject *arguments)
@@ -206,9 +207,9 @@ static void take_notice(struct monitor *monitor, enum rs_domain_change change)
 		monitor->monitor.away = false;
 	} else if (monitor->monitor.away && change == RS_DOMAIN_SUSPENDED && !monitor->stopped) {
 		/* Such events of QEMU come by themselves while the daemon is there. */
-		on_event(monitor, "STOP", NULL);
+		on_event(monitor, "STOP", g_get_monotonic_time(), NULL);
 	} else if (monitor->monitor.away && change == RS_DOMAIN_RESUMED && monitor->stopped) {
-		on_event(monitor, "RESUME", NULL);
+		on_event(monitor, "RESUME", g_get_monotonic_time(), NULL);
 	}
 }
 

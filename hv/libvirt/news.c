@@ -26,7 +26,7 @@ static void tell(struct rs_domain *domain, const struct rs_domain_news *news)
 	else if (news->kind == CHANGED && domain->changed)
 		domain->changed(domain->changed_data, news->change, news->text);
 	else if (news->kind == MONITOR && domain->monitor)
-		domain->monitor(domain->monitor_data, news->name, news->text);
+		domain->monitor(domain->monitor_data, news->name, news->at, news->text);
 }
 
 bool rs_domain_take(struct rs_domain *domain)
@@ -124,13 +124,14 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 	g_mutex_unlock(&domain->lock);
 }
 
-static void on_monitor(void *data, const char *event, const char *details)
+static void on_monitor(void *data, const char *event, gint64 at, const char *details)
 {
 	struct rs_domain *domain = data;
 
 	g_mutex_lock(&domain->lock);
 	rs_domain_put(domain, &(struct rs_domain_news){.kind = MONITOR,
 						       .name = g_strdup(event),
+						       .at = at,
 						       .text = g_strdup(details)});
 	g_mutex_unlock(&domain->lock);
 }

@@ -14,7 +14,7 @@ struct rs_virt; /* a connection and a domain */
 struct rs_virt_events {
 	void *data;
 	void (*changed)(void *data, enum rs_domain_change change, const char *detail);
-	void (*monitor)(void *data, const char *event, const char *details);
+	void (*monitor)(void *data, const char *event, gint64 at, const char *details);
 	void (*lost)(void *data);
 	/* Called once after the last of the others, when nothing uses `data` any more. */
 	void (*release)(void *data);
@@ -27,9 +27,10 @@ struct rs_virt_id {
 
 /*
  * QEMU's own events, told as struct rs_domain's changes are, and in one order with them and with
- * answers. `details`: its data as JSON; NULL: none. The monitor (monitor.c) alone.
+ * answers. `at`: when it was, see rs_monitor_moment(). `details`: its data as JSON; NULL: none. The
+ * monitor (monitor.c) alone.
  */
-typedef void (*rs_domain_monitor_fn)(void *data, const char *event, const char *details);
+typedef void (*rs_domain_monitor_fn)(void *data, const char *event, gint64 at, const char *details);
 void rs_domain_set_monitor(struct rs_domain *domain, rs_domain_monitor_fn call, void *data);
 
 int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct rs_virt_id *id,
@@ -78,6 +79,7 @@ struct rs_domain_news {
 	enum { CHANGED, MONITOR, ANSWER } kind;
 	enum rs_domain_change change;
 	char *name, *text; /* of an event; an answer is `text` */
+	gint64 at;         /* of an event */
 	rs_domain_answer_fn done;
 	void *data;
 	struct rs_error err;

@@ -382,7 +382,7 @@ static void note_outcome(struct batch *batch, const struct change *change,
 		refuse(batch, site, "its text changed under our eyes", NULL);
 		break;
 	case RS_APPLY_UNWRITABLE:
-		refuse(batch, site, "its text cannot be written", NULL);
+		refuse(batch, site, "its text did not keep what was written", NULL);
 		break;
 	case RS_APPLY_UNCERTAIN:
 		/* It may hold our JMP, so keep the journal. */

@@ -57,7 +57,7 @@ struct rs_qemu {
 	bool stub;     /* its gdb stub is on, and ours */
 	bool left;     /* files of a dead session are about it */
 	bool released; /* stop() was called */
-	bool reset;    /* it was reset, which is to be told */
+	gint64 reset;  /* when it was reset, which is to be told; 0: no */
 	bool panicked; /* its guest has said so since the last reset … */
 	bool panic;    /* … which is to be told */
 	char *machine; /* its name */
@@ -101,7 +101,7 @@ static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)
 
 /* qemu.c */
 void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
-void rs_qemu_on_event(void *data, const char *event, JsonObject *payload);
+void rs_qemu_on_event(void *data, const char *event, gint64 at, JsonObject *payload);
 void rs_qemu_watch(struct rs_qemu *qemu);
 
 /* pause.c */

@@ -62,12 +62,12 @@ static void on_news(struct rs_qemu *qemu, const char *text)
 }
 
 /* One of ours ends then (-no-reboot). */
-static void on_reset(struct rs_qemu *qemu)
+static void on_reset(struct rs_qemu *qemu, gint64 at)
 {
 	if (!qemu->borrowed)
 		return;
 	g_clear_pointer(&qemu->shutdown, g_free);
-	qemu->reset = true;
+	qemu->reset = at;
 	qemu->panicked = qemu->panic = false;
 	tell_soon(qemu);
 }
@@ -98,7 +98,7 @@ static void on_shutdown(struct rs_qemu *qemu, JsonObject *payload)
 	start_killer(qemu);
 }
 
-void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
+void rs_qemu_on_event(void *data, const char *event, gint64 at, JsonObject *payload)
 {
 	struct rs_qemu *qemu = data;
 
@@ -112,7 +112,7 @@ void rs_qemu_on_event(void *data, const char *event, JsonObject *payload)
 	else if (strcmp(event, "SHUTDOWN") == 0 && payload && !qemu->shutdown)
 		on_shutdown(qemu, payload);
 	else if (strcmp(event, "RESET") == 0)
-		on_reset(qemu);
+		on_reset(qemu, at);
 	else if (strcmp(event, "MIGRATION") == 0 && payload)
 		rs_qemu_note_migration(qemu, payload);
 	else if (strcmp(event, "GUEST_PANICKED") == 0)
@@ -219,16 +219,18 @@ static gboolean on_tell(gpointer data)
 	struct rs_qemu *qemu = data;
 	const struct rs_target_events *events = &qemu->target.events;
 	g_autofree char *news = g_steal_pointer(&qemu->news);
-	bool reset = qemu->reset, panic = qemu->panic;
+	gint64 reset = qemu->reset;
+	bool panic = qemu->panic;
 
 	g_source_set_ready_time(qemu->teller, -1);
 	if (qemu->ended || qemu->released)
 		return G_SOURCE_CONTINUE;
-	qemu->reset = qemu->panic = false;
+	qemu->reset = 0;
+	qemu->panic = false;
 	if (reset)
 		rs_guestmem_forget(qemu->guestmem);
 	if (reset && qemu->started && events->reset)
-		events->reset(events->data);
+		events->reset(events->data, reset);
 	if (panic && qemu->started && events->panicked)
 		events->panicked(events->data);
 	if (news && qemu->started && events->news)

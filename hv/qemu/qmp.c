@@ -50,6 +50,25 @@ static const char *string_member(JsonObject *object, const char *name)
 	return json_node_get_string(node);
 }
 
+static gint64 int_member(JsonObject *object, const char *name)
+{
+	JsonNode *node = object ? json_object_get_member(object, name) : NULL;
+	bool is_int = node && JSON_NODE_HOLDS_VALUE(node) &&
+		      json_node_get_value_type(node) == G_TYPE_INT64;
+
+	return is_int ? json_node_get_int(node) : -1;
+}
+
+static void take_event(struct rs_qmp *qmp, JsonObject *object)
+{
+	JsonObject *time = object_member(object, "timestamp");
+
+	rs_monitor_take_event(
+		&qmp->monitor, string_member(object, "event"),
+		rs_monitor_moment(int_member(time, "seconds"), int_member(time, "microseconds")),
+		object_member(object, "data"));
+}
+
 /* The id of the command that it answers; 0: none. */
 static gint64 id_of(JsonObject *object)
 {
@@ -92,8 +111,7 @@ static void take_line(struct rs_qmp *qmp, const char *line, size_t size)
 	if (object_member(object, "QMP")) {
 		qmp->greeted = true;
 	} else if (string_member(object, "event")) {
-		rs_monitor_take_event(&qmp->monitor, string_member(object, "event"),
-				      object_member(object, "data"));
+		take_event(qmp, object);
 	} else if (!id_of(object) || !rs_monitor_take_answer(&qmp->monitor, id_of(object), root)) {
 		qmp->bad_lines++;
 	}

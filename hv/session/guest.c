@@ -23,8 +23,13 @@ static void forget_boot(struct rs_source *source)
 	*source->panic = 0;
 }
 
-void rs_source_machine_reset(struct rs_source *source)
+#define BOOT_MIN (20 * G_TIME_SPAN_MILLISECOND) /* no machine has booted so soon after a reset */
+
+void rs_source_machine_reset(struct rs_source *source, gint64 at)
 {
+	/* Whoever carries the news may be slow, so the next boot is known by now. */
+	if (source->hello && at < source->reset_before)
+		return;
 	/* Machines reset their parts, and tell of each. */
 	if (!source->was_reset)
 		rs_source_say(source, "the machine was reset");
@@ -35,7 +40,6 @@ void rs_source_machine_reset(struct rs_source *source)
 	forget_boot(source);
 	source->hello = false;
 	source->was_reset = true;
-	rs_clock_note_reset(source->clock);
 	rs_session_machine_rebooted(source);
 	rs_session_settle(source->session);
 	rs_session_say_changed(source->session);
@@ -47,7 +51,9 @@ static int read_info(struct rs_source *source, bool *fresh)
 	struct rs_guest_info info;
 	struct rs_error err = {0};
 	GError *error = NULL;
+	gint64 last = source->info_read, now = g_get_monotonic_time();
 
+	source->info_read = now;
 	if (!rs_trace_region_guest_info(source->region, &info, &error)) {
 		bool incompatible =
 			g_error_matches(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_VERSION);
@@ -66,9 +72,7 @@ static int read_info(struct rs_source *source, bool *fresh)
 			rs_session_say_failed(source->session, &err);
 		return ret;
 	}
-	/* libvirt may tell of the reset after the next boot's agent has come. */
-	if (source->was_reset && info.boot == source->info.boot &&
-	    !rs_clock_agent_answers(source->clock))
+	if (source->was_reset && info.boot == source->info.boot)
 		return rs_error_set(&err, EAGAIN, "the guest boots");
 	source->was_reset = false;
 	*fresh = !source->hello;
@@ -80,6 +84,9 @@ static int read_info(struct rs_source *source, bool *fresh)
 		*fresh = true;
 		rs_source_say(source, "the guest's agent started anew");
 	}
+	/* It has reported since the last look. */
+	if (info.boot != source->info.boot)
+		source->reset_before = MAX(last, now - BOOT_MIN);
 	source->info = info;
 	source->hello = true;
 	return 0;

@@ -98,14 +98,14 @@ static void on_pause(void *data, enum rs_pause_step step)
 }
 
 /* What the guest described is of a boot that is over. Its agent reports with another one. */
-static void on_reset(void *data)
+static void on_reset(void *data, gint64 at)
 {
 	struct rs_source *source = data;
 
 	if (source->ending)
 		return;
 	rs_turn_begin(&source->session->turn);
-	rs_source_machine_reset(source);
+	rs_source_machine_reset(source, at);
 }
 
 static void on_panicked(void *data)

@@ -26,13 +26,24 @@ void rs_monitor_closed(struct rs_monitor *monitor)
 		return;
 	monitor->closed = true;
 	if (monitor->listener.event)
-		monitor->listener.event(monitor->listener.data, NULL, NULL);
+		monitor->listener.event(monitor->listener.data, NULL, g_get_monotonic_time(), NULL);
 }
 
-void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, JsonObject *payload)
+void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, gint64 at,
+			   JsonObject *payload)
 {
 	if (!monitor->closed && monitor->listener.event)
-		monitor->listener.event(monitor->listener.data, name, payload);
+		monitor->listener.event(monitor->listener.data, name, at, payload);
+}
+
+gint64 rs_monitor_moment(gint64 seconds, gint64 micros)
+{
+	gint64 now = g_get_real_time(), age = 0;
+
+	if (seconds >= 0 && seconds <= now / G_USEC_PER_SEC && micros >= 0 &&
+	    micros < G_USEC_PER_SEC)
+		age = MAX(now - seconds * G_USEC_PER_SEC - micros, 0);
+	return g_get_monotonic_time() - age;
 }
 
 static JsonNode *member(JsonNode *answer, const char *name)

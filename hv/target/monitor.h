@@ -28,10 +28,11 @@ struct rs_monitor_listener {
 	void *data;
 	/*
 	 * An event came. `name` NULL: the peer has closed, and nothing more comes. `payload` is its
-	 * data, NULL: none. Both are valid only during the call. The context calls it, or any
+	 * data, NULL: none. Both are valid only during the call. `at`: when it was, as the peer
+	 * says, g_get_monotonic_time(); it may be told seconds later. The context calls it, or any
 	 * function below, so it must not call these functions: it may only note the event.
 	 */
-	void (*event)(void *data, const char *name, JsonObject *payload);
+	void (*event)(void *data, const char *name, gint64 at, JsonObject *payload);
 	/*
 	 * By the same rules, for each answer for which no function below waits. `reply`: what the
 	 * command returned, valid only during the call; NULL: it failed. May be NULL.
@@ -151,7 +152,14 @@ void rs_monitor_heard(struct rs_monitor *monitor);
 bool rs_monitor_take_answer(struct rs_monitor *monitor, gint64 id, JsonNode *root);
 /* The same for a command that never reached the peer: `root` says why, as an error. */
 bool rs_monitor_take_refusal(struct rs_monitor *monitor, gint64 id, JsonNode *root);
-void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, JsonObject *payload);
+/* `at`: as the listener gets it; see rs_monitor_moment(). */
+void rs_monitor_take_event(struct rs_monitor *monitor, const char *name, gint64 at,
+			   JsonObject *payload);
+/*
+ * The moment of an event that has arrived now, as g_get_monotonic_time(), from its time of day.
+ * Now, if that lies ahead or makes no sense.
+ */
+gint64 rs_monitor_moment(gint64 seconds, gint64 micros);
 /* The peer has closed. */
 void rs_monitor_closed(struct rs_monitor *monitor);
 

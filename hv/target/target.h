@@ -66,9 +66,10 @@ struct rs_target_events {
 	void (*pause)(void *data, enum rs_pause_step step);
 	/*
 	 * The machine was reset, and the target goes on: its guest boots anew, and its text is as
-	 * it was loaded. May be NULL.
+	 * it was loaded. `at`: when that was, g_get_monotonic_time(); it may be told seconds later,
+	 * when the next boot is at work. May be NULL.
 	 */
-	void (*reset)(void *data);
+	void (*reset)(void *data, gint64 at);
 	/*
 	 * The guest's kernel has panicked, as the machine was told. The target goes on, and whoever
 	 * runs the machine decides what follows: a reset, its end, or nothing. May be NULL.

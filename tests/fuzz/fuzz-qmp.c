@@ -43,7 +43,7 @@ static const char *const lines[] = {
 	"{\"return\": {}, \"id\": @}\n",
 	"{\"error\": {\"class\": \"GenericError\", \"desc\": \"no\"}, \"id\": @}\n",
 	"{\"event\": \"STOP\", \"data\": {\"a\": [1, null]}}\n",
-	"{\"event\": \"RESET\", \"data\": 7}\n",
+	"{\"event\": \"RESET\", \"timestamp\": {\"seconds\": 9, \"microseconds\": 8}}\n",
 	"{\"return\": [{\"running\": true}], \"id\": @}\n",
 	"{\"id\": @}\n",
 	"{\"error\": {\"desc\": 3}, \"id\": @}\n",
@@ -215,7 +215,7 @@ GSource *g_socket_create_source(GSocket *socket, GIOCondition condition, GCancel
 
 static struct rs_monitor *qmp;
 
-static void on_event(void *data, const char *event, JsonObject *payload)
+static void on_event(void *data, const char *event, gint64 at, JsonObject *payload)
 {
 	if (run.ends)
 		abort();

@@ -8,6 +8,7 @@ import functools
 import glob
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -83,6 +84,12 @@ def test_memory_of_a_wrong_size(domain):
     check(done.code == 0, f'which it does {done.err}')
 
 
+def enabled(domain):
+    done = rs('enable', '-s', domain.name, 'sched:*')
+    print('enabled:', done.code, done.err)
+    return done.code == 0
+
+
 def test_resets_while_text_is_patched(domain):
     running = domain.session()
     stop = threading.Event()
@@ -99,10 +106,12 @@ def test_resets_while_text_is_patched(domain):
     stop.set()
     switcher.join()
     check(running.process.poll() is None and domain.state() == 'running', f'both are there: {running.said()[-500:]}')
-    check(rs('enable', '-s', domain.name, 'sched:*').code == 0, 'events are switched on')
+    wait_for('events that are switched on, also if the last reset comes only now', lambda: enabled(domain))
     domain.more_events()
+    # A reset while text is written makes refusals: those belong to a boot that is over.
+    before = len(running.said())
     code, _, said = running.end(signal.SIGINT)
-    check(code == 0 and 'cannot' not in said, f'it detaches: {said[-500:]}')
+    check(code == 0 and not re.search('cannot|refused|not put back', said[before:]), f'it detaches: {code} {said[-500:]}')
 
 
 def switch_for_ever(domain):

@@ -40,7 +40,7 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 	printf("%s%s%s\n", changes[change], *detail ? ": " : "", detail);
 }
 
-static void on_event(void *data, const char *name, JsonObject *payload)
+static void on_event(void *data, const char *name, gint64 at, JsonObject *payload)
 {
 	printf("%s%s\n", name ? name : "closed", payload ? " +" : "");
 }

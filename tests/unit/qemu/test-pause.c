@@ -304,7 +304,7 @@ static void deliver(struct vm *v, struct news *news)
 	if (!news->text)
 		rs_monitor_take_answer(&v->monitor, news->id, news->node);
 	else if (!v->monitor.away)
-		rs_monitor_take_event(&v->monitor, news->text,
+		rs_monitor_take_event(&v->monitor, news->text, g_get_monotonic_time(),
 				      news->node ? json_node_get_object(news->node) : NULL);
 	g_clear_pointer(&news->node, json_node_unref);
 	g_free(news->text);

@@ -7,11 +7,13 @@
 #define GREETING "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n"
 #define READY GREETING "\1{\"return\": {}, \"id\": 1}\r\n"
 
-static GString *seen; /* events, in order */
+static GString *seen;  /* events, in order */
+static gint64 seen_at; /* when the last one was */
 
-static void on_event(void *data, const char *event, JsonObject *payload)
+static void on_event(void *data, const char *event, gint64 at, JsonObject *payload)
 {
 	g_string_append_printf(seen, "%s%s ", event ? event : "closed", payload ? "+" : "");
+	seen_at = at;
 }
 
 static const struct rs_monitor_listener listener = {.event = on_event};
@@ -82,6 +84,41 @@ static void test_answers(void)
 	g_assert_cmpstr(seen->str, ==, "STOP RESUME+ closed ");
 	rs_monitor_destroy(qmp);
 	peer_stop(&peer);
+}
+
+/* The event says when it was, unless that makes no sense: then it is now. */
+static void check_moment(const char *time, gint64 age)
+{
+	g_autofree char *bytes = g_strdup_printf(
+		READY "\1{\"event\": \"RESET\"%s}\n{\"return\": {}, \"id\": 2}\n", time);
+	gint64 before = g_get_monotonic_time();
+	struct rs_monitor *qmp = NULL;
+	struct peer peer;
+
+	g_assert_cmpint(connect_to(&peer, bytes, strlen(bytes), false, &qmp), ==, 0);
+	g_assert_cmpint(rs_monitor_call(qmp, "a", NULL, 500, NULL, NULL), ==, 0);
+	g_assert_cmpstr(seen->str, ==, "RESET ");
+	g_assert_cmpint(seen_at, >=, before - age - 1000);
+	g_assert_cmpint(seen_at, <=, g_get_monotonic_time() - age + G_USEC_PER_SEC);
+	rs_monitor_destroy(qmp);
+	peer_stop(&peer);
+}
+
+static void test_moments(void)
+{
+	gint64 now = g_get_real_time() - 1000 * G_USEC_PER_SEC;
+	g_autofree char *then = g_strdup_printf(", \"timestamp\": {\"seconds\": %" G_GINT64_FORMAT
+						", \"microseconds\": %" G_GINT64_FORMAT "}",
+						now / G_USEC_PER_SEC, now % G_USEC_PER_SEC);
+
+	check_moment(then, 1000 * G_USEC_PER_SEC);
+	check_moment("", 0);
+	check_moment(", \"timestamp\": 7", 0);
+	check_moment(", \"timestamp\": {\"seconds\": 7}", 0);
+	check_moment(", \"timestamp\": {\"seconds\": \"7\", \"microseconds\": 0}", 0);
+	check_moment(", \"timestamp\": {\"seconds\": -7, \"microseconds\": 0}", 0);
+	check_moment(", \"timestamp\": {\"seconds\": 7, \"microseconds\": 1000000}", 0);
+	check_moment(", \"timestamp\": {\"seconds\": 9223372036854775807, \"microseconds\": 0}", 0);
 }
 
 /* The answer to a posted command comes late, and nobody waits for it. */
@@ -248,6 +285,7 @@ int main(int argc, char **argv)
 	seen = g_string_new(NULL);
 	g_test_add_func("/qmp/connect", test_connect);
 	g_test_add_func("/qmp/answers", test_answers);
+	g_test_add_func("/qmp/moments", test_moments);
 	g_test_add_func("/qmp/post", test_post);
 	g_test_add_func("/qmp/probe", test_probe);
 	g_test_add_func("/qmp/post-to-nobody", test_post_to_nobody);

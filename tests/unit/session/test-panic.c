@@ -95,30 +95,37 @@ static void test_the_next_boot_may_panic_again(struct fixture *f, gconstpointer 
 	check(f, 2,
 	      "the guest has panicked\nthe guest's agent started anew\nthe guest has panicked\n");
 	/* Also one whose agent never came. */
-	f->sham->target.events.reset(f->sham->target.events.data);
+	f->sham->target.events.reset(f->sham->target.events.data, g_get_monotonic_time());
 	machine_says(f);
 	g_assert_cmpuint(rs_source_panics(f->source), ==, 3);
 }
 
-/* A reset may be told when the next boot's agent has come already. It lives if it answers. */
+/* A reset may be told when the next boot's agent has come already. Nobody forgets that one. */
 static void test_a_reset_that_is_told_late(struct fixture *f, gconstpointer data)
 {
-	struct rs_guest_info *info =
-		rs_trace_region_section(f->sham->region, RS_SEC_GUEST_INFO, NULL);
-	const struct rs_control *control =
-		rs_trace_region_section(f->sham->region, RS_SEC_CONTROL, NULL);
+	const struct rs_target_events *events = &f->sham->target.events;
+	gint64 reset = g_get_monotonic_time();
 
-	info->tsc_hz = 1000000000;
+	g_usleep(30000);
+	rs_session_refresh(f->session);
 	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
 	rs_session_refresh(f->session);
-	info->clock_pong = control->clock_ping;
-	f->sham->target.events.reset(f->sham->target.events.data);
+	events->reset(events->data, reset);
+	check(f, 0, "the guest's agent started anew\n");
+	g_assert_cmpint(rs_source_state(f->source), ==, RS_SESSION_RUNNING);
+	/* This one ends that boot. */
+	events->reset(events->data, g_get_monotonic_time());
 	for (int i = 0; i < 3; i++)
 		rs_session_refresh(f->session);
+	check(f, 0, "the guest's agent started anew\nthe machine was reset\n");
 	g_assert_cmpint(rs_source_state(f->source), ==, RS_SESSION_WAITING);
-	info->clock_pong = control->clock_ping;
+	/* The next boot reports, and was reset before anybody looked. */
+	reset = g_get_monotonic_time();
+	sham_hello(f->sham, RS_GUEST_SELF_PATCH);
 	rs_session_refresh(f->session);
 	g_assert_cmpint(rs_source_state(f->source), ==, RS_SESSION_RUNNING);
+	events->reset(events->data, reset);
+	g_assert_cmpint(rs_source_state(f->source), ==, RS_SESSION_WAITING);
 }
 
 static void test_the_end_says_why(struct fixture *f, gconstpointer data)

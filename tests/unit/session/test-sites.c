@@ -188,10 +188,10 @@ static void test_stone(struct fixture *f, gconstpointer data)
 	f->sham->stone = FIRST;
 	g_assert_cmpint(enable(f, "*"), ==, 0);
 	g_assert_cmpuint(f->result.touched, ==, 2);
-	check_problem(f, "sched:switch", "cannot be written");
+	check_problem(f, "sched:switch", "did not keep");
 	g_assert_true(is_on(f, 0) && is_on(f, 1));
 	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
-	g_assert_nonnull(strstr(note_of(f, 0), "cannot be written"));
+	g_assert_nonnull(strstr(note_of(f, 0), "did not keep"));
 	g_assert_null(note_of(f, 1));
 	/* It goes off as any other, and is tried again. */
 	rs_session_result_clear(&f->result);
@@ -216,7 +216,7 @@ static void test_stone_later(struct fixture *f, gconstpointer data)
 	rs_session_result_clear(&f->result);
 	g_assert_cmpint(rs_session_disable(f->session, RS_OWNER_HOST, "*", &f->result, NULL), ==,
 			0);
-	check_problem(f, "sched:wakeup", "not put back: its text cannot be written");
+	check_problem(f, "sched:wakeup", "not put back: its text did not keep what was written");
 	g_assert_true(!is_on(f, 0) && !is_on(f, 1));
 	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
 	/* Whoever detaches is told. */
@@ -255,7 +255,7 @@ static void test_bad_at_start(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(f->failed, ==, 0);
 	g_assert_true(is_on(f, 0) && is_on(f, 1) && is_on(f, 2));
 	g_assert_true(!sham_patched(f->sham, FIRST) && sham_patched(f->sham, FIRST + 1));
-	g_assert_nonnull(strstr(f->said->str, "of sched:switch refused: its text cannot be"));
+	g_assert_nonnull(strstr(f->said->str, "of sched:switch refused: its text did not"));
 	g_assert_nonnull(strstr(f->said->str, "of net:rx refused"));
 }
 
@@ -424,7 +424,8 @@ static void test_many_stones(struct fixture *f, gconstpointer data)
 	add_events(f, bad, false);
 	f->sham->stone = SHAM_ALL;
 	g_assert_cmpint(enable(f, "net:*"), ==, 0);
-	check_lines(f, bad, "of net:rx refused: its text cannot be written", "sites more refused");
+	check_lines(f, bad, "of net:rx refused: its text did not keep what was written",
+		    "sites more refused");
 	f->sham->stone = 0;
 	g_assert_cmpint(enable(f, "net:*"), ==, 0);
 	g_assert_cmpint(disable(f, "net:*"), ==, 0);
@@ -433,7 +434,7 @@ static void test_many_stones(struct fixture *f, gconstpointer data)
 	g_assert_null(f->result.problems);
 	f->sham->stone = SHAM_ALL;
 	g_assert_cmpint(disable(f, "net:*"), ==, 0);
-	check_lines(f, bad, "of net:rx not put back: its text cannot be written",
+	check_lines(f, bad, "of net:rx not put back: its text did not keep what was written",
 		    "sites more not put back");
 }
 
