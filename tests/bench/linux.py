@@ -78,7 +78,7 @@ def main(ringside, module, bench_calls, bench_latency):
         os.environ['XDG_RUNTIME_DIR'] = directory
         rs = Ringside(ringside)
         example = build_example(SERIES, module, directory)
-        guest = Guest(bed, SERIES, shmem=MIB, parallel=True,
+        guest = Guest(bed, SERIES, shmem=MIB,
                       files={'/ringside.ko': module, '/example.ko': example, '/bench': bench_calls})
         guest.sh('insmod /ringside.ko; insmod /example.ko')
         guest.sh(f'mount -t tracefs none {TRACING}; echo x86-tsc >{TRACING}/trace_clock; '

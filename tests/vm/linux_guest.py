@@ -133,7 +133,7 @@ class Guest:
     """
 
     def __init__(self, bed, series='6.1', name='guest', machine='pc', files=(), shmem=0, agent=False, cpus=2,
-                 max_cpus=0, memory=512, append='', devices='', on_crash='destroy', parallel=False, start=True):
+                 max_cpus=0, memory=512, append='', devices='', on_crash='destroy', start=True):
         self.bed, self.series, self.machine = bed, series, machine
         self.name = f'{bed.token}-{name}'
         self.shm = f'ringside-{self.name}'
@@ -151,7 +151,7 @@ class Guest:
         self.xml = DOMAIN.format(
             name=self.name, memory=memory, cpus=cpus, max_cpus=max_cpus or cpus, machine=machine, kernel=kernel,
             initrd=initrd, console=self.console, port=self.port, devices=devices, on_crash=on_crash,
-            emulator='/usr/bin/qemu-system-x86_64' if parallel else make_emulator(bed),
+            emulator=make_emulator(bed),
             append=f'{console_words(series)} {append}', arguments=''.join(
                 f'<qemu:arg value="{word}"/>' for word in (('-global', ROOM) if machine == 'q35' else ())))
         with open(bed.path('shared', f'{name}.xml'), 'w') as file:
