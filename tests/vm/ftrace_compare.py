@@ -24,12 +24,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 import independent  # noqa: E402
 
 EDGE = 1000000  # ticks
+EXIT_DEAD, EXIT_ZOMBIE = 16, 32  # the kernel's, in prev_state
 
 # Whether a difference of a field is known, by (event, field), or by field.
 KNOWN = {
     # Each probe reads the kernel's tick by itself, and it may come between the two.
     ('timer_start', 'now'): lambda mine, theirs: abs(mine - theirs) < 1000,
     ('timer_expire_entry', 'now'): lambda mine, theirs: abs(mine - theirs) < 1000,
+    # Each probe reads how a task that exits is, and its parent may take it away between the two.
+    ('sched_switch', 'prev_state'): lambda mine, theirs: {mine, theirs} == {EXIT_DEAD, EXIT_ZOMBIE},
     # A socket gets its cookie when somebody asks for it. ftrace asks, and we do not.
     'sock_cookie': lambda mine, theirs: mine == 0,
 }
