@@ -355,6 +355,23 @@ void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info)
 		guess(clock);
 }
 
+void rs_clock_note_reset(struct rs_clock *clock)
+{
+	clock->sent.ns = 0;
+}
+
+bool rs_clock_agent_answers(struct rs_clock *clock)
+{
+	const struct rs_ping_config config = {.control = clock->control,
+					      .info = clock->info,
+					      .sent = &clock->sent,
+					      .hz = clock->hz};
+	struct rs_pong pong;
+
+	return clock->hz && !clock->stopped &&
+	       (rs_ping_late(&config, &pong) || rs_ping(&config, &pong));
+}
+
 /* ---- a pause ---- */
 
 /*

@@ -33,6 +33,12 @@ void rs_clock_destroy(struct rs_clock *clock);
 void rs_clock_start(struct rs_clock *clock, const struct rs_clock *machine);
 /* To be called when an agent has reported, after each boot. Spins for 2 ms at most. */
 void rs_clock_greet(struct rs_clock *clock, const struct rs_guest_info *info);
+/*
+ * The machine was reset, or that is told late, when another boot's agent is at work already. The
+ * second says whether the agent answers since then; it is asked each time, without an interrupt.
+ */
+void rs_clock_note_reset(struct rs_clock *clock);
+bool rs_clock_agent_answers(struct rs_clock *clock);
 /* To be called by rs_target_events.pause. Spins for 2 ms at most when the pause is over. */
 void rs_clock_pause(struct rs_clock *clock, enum rs_pause_step step);
 /*

@@ -59,7 +59,7 @@ struct rs_qemu {
 	bool released; /* stop() was called */
 	gint64 reset;  /* when it was reset, which is to be told; 0: no */
 	bool panicked; /* its guest has said so since the last reset … */
-	bool panic;    /* … which is to be told */
+	gint64 panic;  /* … which is to be told, and when; 0: no */
 	char *machine; /* its name */
 	char *via;     /* how it is reached */
 	char *news;    /* to be told */

@@ -68,16 +68,18 @@ static void on_reset(struct rs_qemu *qemu, gint64 at)
 		return;
 	g_clear_pointer(&qemu->shutdown, g_free);
 	qemu->reset = at;
-	qemu->panicked = qemu->panic = false;
+	qemu->panicked = false;
+	qemu->panic = 0;
 	tell_soon(qemu);
 }
 
 /* What follows is a matter of whoever runs it. One of ours ends. */
-static void on_panic(struct rs_qemu *qemu)
+static void on_panic(struct rs_qemu *qemu, gint64 at)
 {
 	if (!qemu->borrowed)
 		return;
-	qemu->panicked = qemu->panic = true;
+	qemu->panicked = true;
+	qemu->panic = at;
 	tell_soon(qemu);
 }
 
@@ -116,7 +118,7 @@ void rs_qemu_on_event(void *data, const char *event, gint64 at, JsonObject *payl
 	else if (strcmp(event, "MIGRATION") == 0 && payload)
 		rs_qemu_note_migration(qemu, payload);
 	else if (strcmp(event, "GUEST_PANICKED") == 0)
-		on_panic(qemu);
+		on_panic(qemu, at);
 }
 
 /* ---- its end ---- */
@@ -213,28 +215,33 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static void tell_news(struct rs_qemu *qemu)
+{
+	const struct rs_target_events *events = &qemu->target.events;
+	g_autofree char *news = g_steal_pointer(&qemu->news);
+	gint64 reset = qemu->reset, panic = qemu->panic;
+
+	qemu->reset = qemu->panic = 0;
+	if (reset)
+		rs_guestmem_forget(qemu->guestmem);
+	if (reset && events->reset)
+		events->reset(events->data, reset);
+	if (panic && events->panicked)
+		events->panicked(events->data, panic);
+	if (news && events->news)
+		events->news(events->data, news);
+}
+
 /* News of a QEMU that is not ours, and its end if we do not see its process. */
 static gboolean on_tell(gpointer data)
 {
 	struct rs_qemu *qemu = data;
-	const struct rs_target_events *events = &qemu->target.events;
-	g_autofree char *news = g_steal_pointer(&qemu->news);
-	gint64 reset = qemu->reset;
-	bool panic = qemu->panic;
 
 	g_source_set_ready_time(qemu->teller, -1);
 	if (qemu->ended || qemu->released)
 		return G_SOURCE_CONTINUE;
-	qemu->reset = 0;
-	qemu->panic = false;
-	if (reset)
-		rs_guestmem_forget(qemu->guestmem);
-	if (reset && qemu->started && events->reset)
-		events->reset(events->data, reset);
-	if (panic && qemu->started && events->panicked)
-		events->panicked(events->data);
-	if (news && qemu->started && events->news)
-		events->news(events->data, news);
+	if (qemu->started)
+		tell_news(qemu);
 	if (qemu->process.pid_fd < 0 && rs_monitor_is_closed(qemu->monitor))
 		on_gone(-1, 0, qemu);
 	return G_SOURCE_CONTINUE;
@@ -279,6 +286,8 @@ static int q_start(struct rs_target *target, struct rs_error *err)
 	rs_qemu_mark_pause(qemu, false);
 	qemu->left_paused = false;
 	qemu->started = true;
+	/* What came before. */
+	tell_soon(qemu);
 	return 0;
 }
 

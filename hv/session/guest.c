@@ -23,23 +23,33 @@ static void forget_boot(struct rs_source *source)
 	*source->panic = 0;
 }
 
-#define BOOT_MIN (20 * G_TIME_SPAN_MILLISECOND) /* no machine has booted so soon after a reset */
+/*
+ * From a machine's reset to the report of an agent it takes longer, as we think. Where it does not,
+ * a boot may be taken for one that was reset, until its agent answers.
+ */
+#define BOOT_MIN (20 * G_TIME_SPAN_MILLISECOND)
+
+/* Whoever carries the news of a machine may be so slow that the next boot has reported. */
+bool rs_source_is_past(const struct rs_source *source, gint64 at)
+{
+	return at < source->boot_after;
+}
 
 void rs_source_machine_reset(struct rs_source *source, gint64 at)
 {
-	/* Whoever carries the news may be slow, so the next boot is known by now. */
-	if (source->hello && at < source->reset_before)
+	if (rs_source_is_past(source, at))
 		return;
 	/* Machines reset their parts, and tell of each. */
 	if (!source->was_reset)
 		rs_source_say(source, "the machine was reset");
 	source->panicked = false;
 	*source->panic = 0;
+	source->was_reset = true;
+	rs_clock_note_reset(source->clock);
 	if (!source->hello)
 		return;
 	forget_boot(source);
 	source->hello = false;
-	source->was_reset = true;
 	rs_session_machine_rebooted(source);
 	rs_session_settle(source->session);
 	rs_session_say_changed(source->session);
@@ -72,7 +82,9 @@ static int read_info(struct rs_source *source, bool *fresh)
 			rs_session_say_failed(source->session, &err);
 		return ret;
 	}
-	if (source->was_reset && info.boot == source->info.boot)
+	/* It lives if it answers, whatever the time of the reset. */
+	if (source->was_reset && info.boot == source->info.boot &&
+	    !rs_clock_agent_answers(source->clock))
 		return rs_error_set(&err, EAGAIN, "the guest boots");
 	source->was_reset = false;
 	*fresh = !source->hello;
@@ -84,9 +96,9 @@ static int read_info(struct rs_source *source, bool *fresh)
 		*fresh = true;
 		rs_source_say(source, "the guest's agent started anew");
 	}
-	/* It has reported since the last look. */
+	/* It has reported since the last look, and began before that. */
 	if (info.boot != source->info.boot)
-		source->reset_before = MAX(last, now - BOOT_MIN);
+		source->boot_after = MAX(last, now - BOOT_MIN);
 	source->info = info;
 	source->hello = true;
 	return 0;

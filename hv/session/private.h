@@ -125,17 +125,17 @@ struct rs_source {
 	bool held_up;       /* a provider has come, but its slot's former text is still patched */
 
 	bool started, hello;
-	bool self_asked;     /* the agent is asked to patch itself, whatever it has said */
-	bool panicked;       /* this boot has */
-	bool was_reset;      /* boot info.boot is over, and the next one has not reported */
-	gint64 reset_before; /* g_get_monotonic_time(): earlier resets were before info.boot */
-	gint64 info_read;    /* likewise: the last look at it; 0: none so far */
-	bool unruled;        /* there are events to which the rules have not been applied */
-	bool unfinished;     /* its turn ended within the last look at its table */
-	bool incompatible;   /* said once */
-	bool paused;         /* by hand */
-	bool ending;         /* its end is being noted: another one, meanwhile, does not count */
-	bool end_waits;      /* the target ended out of a batch: `end` is noted when that is done */
+	bool self_asked;   /* the agent is asked to patch itself, whatever it has said */
+	bool panicked;     /* this boot has */
+	bool was_reset;    /* boot info.boot is over, and the next one has not reported */
+	gint64 boot_after; /* g_get_monotonic_time(): boot info.boot is taken to be younger */
+	gint64 info_read;  /* likewise: the last look at it */
+	bool unruled;      /* there are events to which the rules have not been applied */
+	bool unfinished;   /* its turn ended within the last look at its table */
+	bool incompatible; /* said once */
+	bool paused;       /* by hand */
+	bool ending;       /* its end is being noted: another one, meanwhile, does not count */
+	bool end_waits;    /* the target ended out of a batch: `end` is noted when that is done */
 	bool ended;
 	struct rs_target_end end;
 	uint32_t panics; /* so far, of all boots */
@@ -244,10 +244,9 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 void rs_source_take_waiting_end(struct rs_source *source);
 
 /* guest.c */
-/*
- * The machine was reset, at this moment of g_get_monotonic_time(). Forgets all of this boot, but
- * not what was asked for, unless this boot is the one that followed.
- */
+/* Whether what happened at this moment of g_get_monotonic_time() was of an earlier boot. */
+bool rs_source_is_past(const struct rs_source *source, gint64 at);
+/* The machine was reset then: forgets all of this boot, but not what was asked for. */
 void rs_source_machine_reset(struct rs_source *source, gint64 at);
 /* Looks now at what the guest has published in the region. */
 void rs_source_refresh(struct rs_source *source);

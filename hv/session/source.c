@@ -108,9 +108,10 @@ static void on_reset(void *data, gint64 at)
 	rs_source_machine_reset(source, at);
 }
 
-static void on_panicked(void *data)
+static void on_panicked(void *data, gint64 at)
 {
-	rs_source_note_panic(data, "");
+	if (!rs_source_is_past(data, at))
+		rs_source_note_panic(data, "");
 }
 
 static void on_news(void *data, const char *text)
@@ -266,8 +267,11 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	 * A process that joins has recorded for this session alone. In a new region nobody has, and
 	 * a look at all rings would cost memory.
 	 */
-	if (!machine && rs_trace_region_guest_info(region, &earlier, NULL))
+	source->info_read = source->boot_after = g_get_monotonic_time();
+	if (!machine && rs_trace_region_guest_info(region, &earlier, NULL)) {
 		rs_source_sum_rings(source, &source->before);
+		source->info.boot = earlier.boot;
+	}
 	ret = rs_source_sites_init(source, config->report, err);
 	if (ret) {
 		/* Not taken over. */

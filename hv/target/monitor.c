@@ -43,7 +43,7 @@ gint64 rs_monitor_moment(gint64 seconds, gint64 micros)
 	if (seconds >= 0 && seconds <= now / G_USEC_PER_SEC && micros >= 0 &&
 	    micros < G_USEC_PER_SEC)
 		age = MAX(now - seconds * G_USEC_PER_SEC - micros, 0);
-	return g_get_monotonic_time() - age;
+	return MAX(g_get_monotonic_time() - age, 1);
 }
 
 static JsonNode *member(JsonNode *answer, const char *name)

@@ -71,10 +71,11 @@ struct rs_target_events {
 	 */
 	void (*reset)(void *data, gint64 at);
 	/*
-	 * The guest's kernel has panicked, as the machine was told. The target goes on, and whoever
-	 * runs the machine decides what follows: a reset, its end, or nothing. May be NULL.
+	 * The guest's kernel has panicked, as the machine was told, at that moment. The target goes
+	 * on, and whoever runs the machine decides what follows: a reset, its end, or nothing. May
+	 * be NULL.
 	 */
-	void (*panicked)(void *data);
+	void (*panicked)(void *data, gint64 at);
 	/* Something that people are to know of the machine, in one line. May be NULL. */
 	void (*news)(void *data, const char *text);
 	/*

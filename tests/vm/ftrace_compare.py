@@ -104,6 +104,15 @@ def is_known(event, name, mine, theirs):
     return bool(rule and rule(mine, theirs))
 
 
+def in_order(pairs):
+    """Of records that are alike, the first with the first: which is which nobody can tell."""
+    alike = collections.defaultdict(list)
+    for mine, theirs in pairs:
+        alike[theirs[1].pid, repr(theirs[1].fields)].append((mine, theirs))
+    return [pair for some in alike.values()
+            for pair in zip(*(sorted(side, key=lambda one: one[0]) for side in zip(*some)))]
+
+
 class Comparison:
     """Of records by CPU. `lost`: how many we say that we have lost."""
 
@@ -173,6 +182,7 @@ class Comparison:
                 self.lacks(where, other[1])
         for _, record in extra:
             self.extra(where, record)
+        pairs = in_order(pairs)
         for (_, a), (_, b) in pairs:
             self.context(where, a, b)
             self.apart.append(abs(a.ticks - b.ticks))
