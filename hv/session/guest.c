@@ -96,7 +96,7 @@ static int read_info(struct rs_source *source, bool *fresh)
 		*fresh = true;
 		rs_source_say(source, "the guest's agent started anew");
 	}
-	/* It has reported since the last look, and began before that. */
+	/* It reported after `last`, and BOOT_MIN at least after the reset before it. */
 	if (info.boot != source->info.boot)
 		source->boot_after = MAX(last, now - BOOT_MIN);
 	source->info = info;
