@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a timeline makes of the records of a guest: who had which vCPU, and in which state it was. */
+/* What a timeline makes of a guest's records: who had which vCPU, and in which state it was. */
 #include "records.h"
 
 static const RsTraceTimelineRing *ring(const Guest *guest, guint n)
