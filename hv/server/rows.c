@@ -282,6 +282,54 @@ GVariant *rs_row_rule(const struct rs_session_rule *rule)
 	return pack(g_variant_builder_end(&b));
 }
 
+GVariant *rs_row_site(const struct rs_session_site *site)
+{
+	static const char *const states[] = {[RS_SESSION_SITE_OFF] = "off",
+					     [RS_SESSION_SITE_ON] = "on",
+					     [RS_SESSION_SITE_REFUSED] = "refused"};
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_source(&b, site->source);
+	if (site->event) {
+		add_u32(&b, "event", site->event->id);
+		add_text(&b, "system", site->event->system);
+		add_text(&b, "name", site->event->name);
+	}
+	add_u64(&b, "address", site->at.v);
+	add_u64(&b, "target", site->target.v);
+	add_text(&b, "state", states[site->state]);
+	add_u32(&b, "arch", rs_source_arch(site->source));
+	if (site->text_size) {
+		add_u64(&b, "text_address", site->text_at.v);
+		add(&b, "text",
+		    g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, site->text, site->text_size, 1));
+	}
+	return pack(g_variant_builder_end(&b));
+}
+
+GVariant *rs_row_sites(const struct rs_session *session, uint64_t next)
+{
+	g_autoptr(GArray) selves = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	GVariantBuilder b;
+
+	for (guint i = 0; i < rs_session_n_sources(session); i++) {
+		const struct rs_source *source = rs_session_source(session, i);
+		const uint32_t number = rs_source_number(source);
+
+		if (rs_source_self_patch(source))
+			g_array_append_val(selves, number);
+	}
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (next)
+		add_u64(&b, "next", next);
+	if (selves->len)
+		add(&b, "self_patch",
+		    g_variant_new_fixed_array(G_VARIANT_TYPE_UINT32, selves->data, selves->len,
+					      sizeof(uint32_t)));
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_provider(const struct rs_session_provider *entry)
 {
 	const RsTraceProvider *p = entry->provider;
