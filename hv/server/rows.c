@@ -373,12 +373,16 @@ GVariant *rs_row_ended(const struct rs_source *source)
 static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
 			    const struct rs_source_stat *s)
 {
+	const struct rs_region_header *header = &rs_source_region(source)->header;
+
 	add_text(b, "kind", rs_source_kind(source));
 	add_text(b, "text", rs_source_writer(source));
 	add_u64(b, "clock_hz", s->clock_hz);
 	add_u64(b, "clock_epochs", s->clock_epochs);
 	if (s->clock_error_ns != UINT64_MAX)
 		add_u64(b, "clock_error_ns", s->clock_error_ns);
+	add_text(b, "ring_mode", header->ring_mode == RS_MODE_DROP ? "drop" : "overwrite");
+	add_u64(b, "ring_bytes", (uint64_t)header->ring_pages * header->ring_page_size);
 	add_u64(b, "generation", s->generation);
 	add_u64(b, "applied_generation", s->applied_generation);
 }

@@ -248,6 +248,9 @@ def test_control():
         DOC.check('ringside stat: a ring', ring)
     for source in s['sources']:
         DOC.check('ringside stat: a source', source)
+        check((source['ring_mode'], source['ring_bytes']) == ('overwrite', 4 << 20),
+              f'its rings: {source["ring_mode"]}, {source["ring_bytes"]}')
+    check(' of 4096 KiB, mode overwrite' in rs('stat').out, 'as text too')
     check(s['events_enabled'] == 1 and s['sites_patched'] >= 1 and s['sites_refused'] == 0,
           'stat counts patched sites')
     check(s['patch_batches'] >= 1 and s['pause_max_ns'] >= s['pause_last_ns'] > 0,
