@@ -79,11 +79,11 @@ typedef enum {
 typedef struct {
 	guint machine; /* index of the source whose pids it has */
 	guint32 pid;
-	guint32 tgid;           /* 0: not known */
-	guint32 boot;           /* of the guest */
-	char *comm;             /* as it was last known; "<...>": not known */
-	guint32 colour;         /* 0xRRGGBB; by the pid, so that it is the same in each trace */
-	RsTraceSeries *states;  /* spans, RsTraceTaskState */
+	guint32 tgid;          /* 0: not known */
+	guint32 boot;          /* of the guest */
+	char *comm;            /* as it was last known; "<...>": not known */
+	guint32 colour;        /* 0xRRGGBB; by the pid, so that it is the same in each trace */
+	RsTraceSeries *states; /* spans, RsTraceTaskState */
 	guint64 first_ns, last_ns;
 	guint64 events;
 } RsTraceTimelineTask;
@@ -141,6 +141,7 @@ const RsTraceTimelineSource *rs_trace_timeline_source_of(const RsTraceTimeline *
 /*
  * The events of a task, from all vCPUs: points, by class. Made anew at each call, up to a few
  * hundred ms of work for a hundred million events: not for the main loop. Takes the lock by itself.
+ * The timeline must outlive what it returns, which is looked at under the lock, like all else.
  */
 RsTraceSeries *rs_trace_timeline_task_events(const RsTraceTimeline *timeline, guint task);
 
