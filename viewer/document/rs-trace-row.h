@@ -25,16 +25,16 @@ typedef struct {
 	guint64 lost;
 	guint32 cpu;
 	guint32 pid, tgid, boot;
-	guint source;       /* RsTraceOrigin.index */
-	guint32 number;     /* of the source in its session; 0: not known */
-	guint id;           /* of the event */
-	char *source_name;  /* escaped, as all texts here; may be "" */
-	char *comm;         /* "" if it is no event */
-	char flags[6];      /* as the text's column of flags */
-	char *event;        /* "system:name", "#64" of an unknown one; "" of a loss or a boot */
-	char *text;         /* the event's own, by its print format; of a loss: how many */
-	char *line;         /* as `ringside report` prints it, without its newline */
-	char *json;         /* as `ringside report --json` prints it, without its newline */
+	guint source;      /* RsTraceOrigin.index */
+	guint32 number;    /* of the source in its session; 0: not known */
+	guint id;          /* of the event */
+	char *source_name; /* escaped, as all texts here; may be "" */
+	char *comm;        /* "" if it is no event */
+	char flags[6];     /* as the text's column of flags */
+	char *event;       /* "system:name", "#64" of an unknown one; "" of a loss or a boot */
+	char *text;        /* the event's own, by its print format; of a loss: how many */
+	char *line;        /* as `ringside report` prints it, without its newline */
+	char *json;        /* as `ringside report --json` prints it, without its newline */
 	/* Only if details were asked for, else NULL: */
 	GPtrArray *fields;  /* of RsTraceRowField */
 	GBytes *payload;    /* as it was written */

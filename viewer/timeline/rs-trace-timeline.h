@@ -4,14 +4,15 @@
  * in which state each task was, and what was lost where; not what the events said. It takes a few
  * bytes for each event, and grows while the trace is read (docs/adr/0026-timeline.md).
  *
- * Threads: one thread takes records. Any other looks at the timeline between rs_trace_timeline_lock()
- * and rs_trace_timeline_unlock(). All functions that take a const timeline, and all that its structs
- * hold, want that. The taking thread holds the lock for some 50 us at a time. What is there never
- * goes away: rings, tasks and classes keep their numbers and addresses as long as the timeline.
+ * Threads: one thread takes records. Any other looks at the timeline between
+ * rs_trace_timeline_lock() and rs_trace_timeline_unlock(). All functions that take a const timeline,
+ * and all that its structs hold, want that. The taking thread holds the lock for a fraction of a
+ * millisecond at a time. What is there never goes away: rings, tasks and classes keep their numbers
+ * and addresses as long as the timeline.
  *
  * Trust: records and names are hostile. All is bounded: RS_TRACE_TIMELINE_TASKS tasks,
- * RS_TRACE_TIMELINE_CLASSES classes and RS_TRACE_TIMELINE_RINGS rings; what comes after them belongs
- * to the last of each, "(other)". Names are any bytes.
+ * RS_TRACE_TIMELINE_CLASSES classes and RS_TRACE_TIMELINE_RINGS rings. What comes after them
+ * belongs to the last of each, "(other)". Names are any bytes.
  */
 #ifndef RS_TRACE_TIMELINE_H
 #define RS_TRACE_TIMELINE_H
@@ -79,11 +80,11 @@ typedef enum {
 typedef struct {
 	guint machine; /* index of the source whose pids it has */
 	guint32 pid;
-	guint32 tgid;           /* 0: not known */
-	guint32 boot;           /* of the guest */
-	char *comm;             /* as it was last known; "<...>": not known */
-	guint32 colour;         /* 0xRRGGBB; by the pid, so that it is the same in each trace */
-	RsTraceSeries *states;  /* spans, RsTraceTaskState */
+	guint32 tgid;          /* 0: not known */
+	guint32 boot;          /* of the guest */
+	char *comm;            /* as it was last known; "<...>": not known */
+	guint32 colour;        /* 0xRRGGBB; by the pid, so that it is the same in each trace */
+	RsTraceSeries *states; /* spans, RsTraceTaskState */
 	guint64 first_ns, last_ns;
 	guint64 events;
 } RsTraceTimelineTask;
@@ -141,6 +142,7 @@ const RsTraceTimelineSource *rs_trace_timeline_source_of(const RsTraceTimeline *
 /*
  * The events of a task, from all vCPUs: points, by class. Made anew at each call, up to a few
  * hundred ms of work for a hundred million events: not for the main loop. Takes the lock by itself.
+ * The timeline must outlive what it returns, which is looked at under the lock, like all else.
  */
 RsTraceSeries *rs_trace_timeline_task_events(const RsTraceTimeline *timeline, guint task);
 

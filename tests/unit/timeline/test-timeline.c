@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* What a timeline makes of a guest's records: who had which vCPU, and in which state it was. */
+#include "records.h"
+
+static const RsTraceTimelineRing *ring(const Guest *guest, guint n)
+{
+	return rs_trace_timeline_ring(guest->timeline, n);
+}
+
+static const RsTraceTimelineTask *task(const Guest *guest, guint32 pid)
+{
+	const RsTraceTimelineTask *found;
+
+	for (guint i = 0; (found = rs_trace_timeline_task(guest->timeline, i)); i++)
+		if (found->pid == pid)
+			return found;
+	g_error("no task %u", pid);
+}
+
+/* "10:T7 20:? 30:idle ": who has the ring's vCPU from when on. */
+static void check_runs(const Guest *guest, guint n, const char *expected)
+{
+	const RsTraceSeries *series = ring(guest, n)->tasks;
+	g_autoptr(GString) out = g_string_new(NULL);
+	guint64 ns;
+	guint32 tag;
+
+	for (guint64 i = 0; rs_trace_series_read(series, i, 1, &ns, &tag); i++) {
+		const RsTraceTimelineTask *who =
+			rs_trace_timeline_task_of_tag(guest->timeline, tag);
+
+		g_string_append_printf(out, "%" G_GUINT64_FORMAT ":", ns);
+		if (who)
+			g_string_append_printf(out, "T%u ", who->pid);
+		else
+			g_string_append(out, tag == RS_TRACE_TASK_TAG_IDLE ? "idle " : "? ");
+	}
+	g_assert_cmpstr(out->str, ==, expected);
+}
+
+/* "10:W 20:R ": runs, waits for a vCPU (r), blocked, stopped, dead. */
+static void check_states(const Guest *guest, guint32 pid, const char *expected)
+{
+	const RsTraceSeries *series = task(guest, pid)->states;
+	g_autoptr(GString) out = g_string_new(NULL);
+	guint64 ns;
+	guint32 tag;
+
+	for (guint64 i = 0; rs_trace_series_read(series, i, 1, &ns, &tag); i++)
+		g_string_append_printf(out, "%" G_GUINT64_FORMAT ":%c ", ns, "?RrBSD"[tag]);
+	g_assert_cmpstr(out->str, ==, expected);
+}
+
+static void check_text(const RsTraceSeries *series, const char *expected)
+{
+	g_autofree char *text = series_text(series);
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+static void test_switches(void)
+{
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 10, 7, 0);
+	guest_switch(&g, 0, 20, 7, 1, 8, "eight"); /* 7 sleeps */
+	guest_event(&g, 0, 0, 30, 8, 1);
+	guest_switch(&g, 0, 40, 8, 0, 0, "swapper"); /* 8 is preempted */
+	guest_event(&g, 0, 1, 45, 0, 1);
+	guest_wakeup(&g, 1, 50, 0, 7);
+	guest_switch(&g, 0, 60, 0, 0, 7, "seven");
+	guest_wakeup(&g, 1, 65, 0, 7); /* it runs: no news */
+	guest_switch(&g, 0, 70, 7, 0x20, 8, "eight");
+	guest_switch(&g, 0, 80, 8, 4, 9, "nine");
+	guest_flush(&g);
+	check_runs(&g, 0, "10:T7 21:T8 41:idle 61:T7 71:T8 81:T9 ");
+	check_runs(&g, 1, "45:idle ");
+	check_states(&g, 7, "10:R 21:B 51:r 61:R 71:D ");
+	check_states(&g, 8, "21:R 41:r 71:R 81:S ");
+	g_assert_cmpstr(task(&g, 7)->comm, ==, "task7"); /* its own record came later */
+	g_assert_cmpstr(task(&g, 9)->comm, ==, "nine");
+	g_assert_cmpuint(task(&g, 7)->tgid, ==, 7);
+	g_assert_cmpuint(task(&g, 7)->events, ==, 3);
+	g_assert_cmpuint(task(&g, 8)->first_ns, ==, 30);
+	g_assert_cmpuint(task(&g, 8)->last_ns, ==, 80);
+	guest_clear(&g);
+}
+
+/* Without a switch nobody knows when the one took over from the other. */
+static void test_no_switches(void)
+{
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 10, 7, 0);
+	guest_event(&g, 0, 0, 20, 7, 0);
+	guest_event(&g, 0, 0, 30, 8, 0);
+	guest_event(&g, 0, 0, 31, 7, 0);
+	guest_flush(&g);
+	check_runs(&g, 0, "10:T7 21:? 30:T8 31:T7 ");
+	check_states(&g, 7, "10:R 21:? 31:R ");
+	check_states(&g, 8, "30:R 31:? ");
+	guest_clear(&g);
+}
+
+static void test_loss(void)
+{
+	RsTraceTimelineLoss loss;
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 10, 7, 0);
+	guest_loss(&g, 0, 40, 5);
+	guest_event(&g, 0, 0, 50, 7, 0);
+	guest_loss(&g, 0, 60, 2);
+	guest_loss(&g, 0, 70, 3); /* two in a row */
+	guest_event(&g, 0, 0, 80, 7, 0);
+	guest_flush(&g);
+	check_runs(&g, 0, "10:T7 11:? 50:T7 51:? 80:T7 ");
+	check_text(ring(&g, 0)->gaps, "11:1 50:0 51:1 80:0 ");
+	check_text(ring(&g, 0)->events, "10:3 40:0 50:3 60:0 70:0 80:3 ");
+	g_assert_cmpuint(ring(&g, 0)->losses->len, ==, 3);
+	loss = g_array_index(ring(&g, 0)->losses, RsTraceTimelineLoss, 0);
+	g_assert_cmpuint(loss.ns, ==, 40);
+	g_assert_cmpuint(loss.since, ==, 11);
+	g_assert_cmpuint(loss.lost, ==, 5);
+	g_assert_cmpuint(ring(&g, 0)->lost, ==, 10);
+	g_assert_cmpuint(rs_trace_timeline_lost(g.timeline), ==, 10);
+	guest_clear(&g);
+}
+
+/* Tasks of another boot are other tasks, whatever their pids. */
+static void test_boot(void)
+{
+	guint64 first, end;
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 10, 7, 0);
+	guest_boot(&g, 0, 40, 2);
+	guest_event(&g, 0, 0, 50, 7, 0);
+	guest_flush(&g);
+	check_runs(&g, 0, "10:T7 40:? 50:T7 ");
+	g_assert_nonnull(rs_trace_timeline_task(g.timeline, 1));
+	g_assert_cmpuint(rs_trace_timeline_task(g.timeline, 1)->boot, ==, 2);
+	g_assert_null(rs_trace_timeline_task(g.timeline, 2));
+	rs_trace_timeline_span(g.timeline, &first, &end);
+	g_assert_cmpuint(first, ==, 10);
+	g_assert_cmpuint(end, ==, 51);
+	rs_trace_timeline_set_end(g.timeline, 90);
+	rs_trace_timeline_span(g.timeline, &first, &end);
+	g_assert_cmpuint(end, ==, 90);
+	guest_clear(&g);
+}
+
+/* A process that joined has its machine's pids; another guest has its own. */
+static void test_sources(void)
+{
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 10, 7, 0);
+	guest_event(&g, 1, 0, 20, 7, 1);
+	guest_event(&g, 2, 3, 30, 7, 1);
+	guest_flush(&g);
+	g_assert_cmpstr(rs_trace_timeline_source(g.timeline, 1)->name, ==, "program");
+	g_assert_cmpstr(rs_trace_timeline_source_of(g.timeline, 2)->name, ==, "other");
+	g_assert_null(rs_trace_timeline_source_of(g.timeline, 3));
+	g_assert_cmpuint(ring(&g, 2)->source, ==, 2);
+	g_assert_cmpuint(ring(&g, 2)->ring, ==, 3);
+	g_assert_nonnull(rs_trace_timeline_task(g.timeline, 1));
+	g_assert_null(rs_trace_timeline_task(g.timeline, 2));
+	g_assert_cmpuint(rs_trace_timeline_task(g.timeline, 0)->colour, !=,
+			 rs_trace_timeline_task(g.timeline, 1)->colour);
+	g_assert_cmpstr(rs_trace_timeline_class(g.timeline, 3)->label, ==, "test:a");
+	g_assert_cmpuint(rs_trace_timeline_class(g.timeline, 4)->count, ==, 2);
+	g_assert_null(rs_trace_timeline_class(g.timeline, 5));
+	guest_clear(&g);
+}
+
+/* The events of a task, wherever it ran, and no others. */
+static void test_task_events(void)
+{
+	RsTraceSeries *series;
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 10, 7, 0);
+	guest_event(&g, 0, 1, 12, 9, 4);
+	guest_switch(&g, 0, 20, 7, 0, 8, "eight");
+	guest_event(&g, 0, 0, 21, 8, 1);
+	guest_switch(&g, 1, 30, 9, 0, 7, "seven");
+	guest_event(&g, 0, 1, 31, 7, 2);
+	guest_loss(&g, 1, 40, 2);
+	guest_event(&g, 0, 1, 45, 7, 0);
+	guest_flush(&g);
+	/* test:a is class 3, test:e 4, the switch 5, test:b 6, test:c 7. */
+	series = rs_trace_timeline_task_events(g.timeline, 0);
+	check_text(series, "10:3 20:5 31:7 45:3 ");
+	rs_trace_series_free(series);
+	series = rs_trace_timeline_task_events(g.timeline, 1);
+	check_text(series, "12:4 30:5 ");
+	rs_trace_series_free(series);
+	guest_clear(&g);
+}
+
+/* More tasks and events than there is room for: the last of each has them all. */
+static void test_bounds(void)
+{
+	Guest g;
+
+	guest_init(&g);
+	for (guint i = 1; i <= RS_TRACE_TIMELINE_TASKS + 100; i++)
+		guest_event(&g, 0, 0, i, i, 0);
+	guest_flush(&g);
+	g_assert_null(rs_trace_timeline_task(g.timeline, RS_TRACE_TIMELINE_TASKS));
+	g_assert_cmpstr(rs_trace_timeline_task(g.timeline, RS_TRACE_TIMELINE_TASKS - 1)->comm, ==,
+			"(other)");
+	g_assert_cmpuint(rs_trace_timeline_task(g.timeline, RS_TRACE_TIMELINE_TASKS - 1)->events,
+			 ==, 101);
+	g_assert_cmpuint(rs_trace_timeline_n_rows(g.timeline), ==, RS_TRACE_TIMELINE_TASKS + 100);
+	guest_clear(&g);
+}
+
+/* Somebody looks while records come in. */
+static gpointer look(gpointer data)
+{
+	Guest *g = data;
+	guint64 n = 0, seen;
+
+	while (n < 400000) {
+		RsTraceTimelineRow rows[16];
+		guint got;
+
+		rs_trace_timeline_lock(g->timeline);
+		seen = rs_trace_timeline_n_rows(g->timeline);
+		got = rs_trace_timeline_rows(g->timeline, seen / 2, 16, rows);
+		rs_trace_timeline_unlock(g->timeline);
+		g_assert_cmpuint(seen, >=, n);
+		g_assert_cmpuint(got, ==, MIN(16, seen - seen / 2));
+		for (guint i = 1; i < got; i++)
+			g_assert_cmpuint(rows[i].ns, >=, rows[i - 1].ns);
+		n = seen;
+		g_thread_yield();
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	GThread *thread;
+	Guest g;
+
+	guest_init(&g);
+	thread = g_thread_new("look", look, &g);
+	for (guint i = 0; i < 400000; i++)
+		guest_event(&g, 0, i % 3, i, i / 50 % 40 + 1, i % 26);
+	guest_flush(&g);
+	g_thread_join(thread);
+	guest_clear(&g);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/timeline/switches", test_switches);
+	g_test_add_func("/timeline/no-switches", test_no_switches);
+	g_test_add_func("/timeline/loss", test_loss);
+	g_test_add_func("/timeline/boot", test_boot);
+	g_test_add_func("/timeline/sources", test_sources);
+	g_test_add_func("/timeline/task-events", test_task_events);
+	g_test_add_func("/timeline/bounds", test_bounds);
+	g_test_add_func("/timeline/threads", test_threads);
+	return g_test_run();
+}
