@@ -77,6 +77,9 @@ typedef enum {
 	RS_TRACE_STATES,
 } RsTraceTaskState;
 
+/* 0xRRGGBB, or RS_TRACE_PALETTE_NONE. Needs no lock. */
+guint32 rs_trace_timeline_state_colour(RsTraceTaskState state);
+
 typedef struct {
 	guint machine; /* index of the source whose pids it has */
 	guint32 pid;
