@@ -22,9 +22,12 @@ static char *end_text(GString *text)
 {
 	if (text->len && text->str[text->len - 1] == '\n')
 		g_string_truncate(text, text->len - 1);
-	if (g_utf8_validate(text->str, (gssize)text->len, NULL))
-		return g_string_free(text, FALSE);
-	return g_utf8_make_valid(g_string_free(text, FALSE), -1);
+	if (!g_utf8_validate(text->str, (gssize)text->len, NULL)) {
+		g_autofree char *valid = g_utf8_make_valid(text->str, (gssize)text->len);
+
+		g_string_assign(text, valid);
+	}
+	return g_string_free(text, FALSE);
 }
 
 static char *make_line(const RsTraceRecord *record, const RsTraceTask *task, RsTraceTextStyle style)
@@ -173,7 +176,8 @@ RsTraceRow *rs_trace_row_new(const RsTraceRecord *record, const RsTraceTask *tas
 	row->boot = record->when.boot;
 	row->source = record->origin ? record->origin->index : 0;
 	row->number = record->origin ? record->origin->number : 0;
-	row->source_name = g_strdup(record->origin ? record->origin->escaped : "");
+	row->source_name =
+		g_strdup(record->origin && record->origin->escaped ? record->origin->escaped : "");
 	row->comm = is_event ? rs_trace_escape(task->comm, -1, NULL) : g_strdup("");
 	row->event = make_event(record);
 	row->text = make_text(record);

@@ -103,6 +103,8 @@ RsTraceTimeline *rs_trace_timeline_ref(RsTraceTimeline *timeline);
 /* Any thread. NULL is accepted. */
 void rs_trace_timeline_unref(RsTraceTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceTimeline, rs_trace_timeline_unref)
+/* Any thread. There is one reference to it, the caller's. */
+gboolean rs_trace_timeline_is_alone(const RsTraceTimeline *timeline);
 
 /* ---- the taking thread ---- */
 
