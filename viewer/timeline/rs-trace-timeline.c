@@ -155,6 +155,11 @@ void rs_trace_timeline_unref(RsTraceTimeline *timeline)
 	g_free(timeline);
 }
 
+gboolean rs_trace_timeline_is_alone(const RsTraceTimeline *timeline)
+{
+	return g_atomic_ref_count_compare((gatomicrefcount *)&timeline->refs, 1);
+}
+
 /* ---- writing down ---- */
 
 static void write_event(RsTraceTimeline *timeline, const RsTraceTimelineNote *note)

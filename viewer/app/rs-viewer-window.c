@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/rs-viewer-window.h"
+
+#include "app/rs-viewer-page.h"
+#include "app/rs-viewer-settings.h"
+#include "app/rs-viewer-start.h"
+
+#include <glib/gi18n.h>
+#include <rs-trace-escape.h>
+
+#define TRACE_TYPE "application/x-ringside-trace"
+
+struct _RsViewerWindow {
+	AdwApplicationWindow parent;
+	AdwToastOverlay *toasts;
+	AdwWindowTitle *title;
+	GtkMenuButton *menu;
+	GtkStack *stack; /* "start", "tabs" */
+	AdwTabView *tabs;
+	RsViewerStart *start;
+};
+
+G_DEFINE_FINAL_TYPE(RsViewerWindow, rs_viewer_window, ADW_TYPE_APPLICATION_WINDOW)
+
+/* ---- what is shown ---- */
+
+static RsViewerPage *selected(RsViewerWindow *window)
+{
+	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
+	GtkWidget *child = tab ? adw_tab_page_get_child(tab) : NULL;
+
+	/* Of two that are compared, the one that has the focus, or else the first. */
+	if (child && GTK_IS_PANED(child)) {
+		GtkWidget *first = gtk_paned_get_start_child(GTK_PANED(child));
+		GtkWidget *second = gtk_paned_get_end_child(GTK_PANED(child));
+		GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
+
+		child = focus && second && gtk_widget_is_ancestor(focus, second) ? second : first;
+	}
+	return child ? RS_VIEWER_PAGE(child) : NULL;
+}
+
+static void show_start(RsViewerWindow *window, gboolean start)
+{
+	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(window), "start");
+	gboolean empty = adw_tab_view_get_n_pages(window->tabs) == 0;
+
+	start |= empty;
+	g_simple_action_set_state(G_SIMPLE_ACTION(action), g_variant_new_boolean(start));
+	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), !empty);
+	gtk_stack_set_visible_child_name(window->stack, start ? "start" : "tabs");
+}
+
+/* The title, and the actions of the page that is shown. */
+static void refresh(RsViewerWindow *window)
+{
+	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
+	RsViewerPage *page = selected(window);
+	gboolean start = g_strcmp0(gtk_stack_get_visible_child_name(window->stack), "start") == 0;
+	const char *title = tab && !start ? adw_tab_page_get_title(tab) : "";
+	g_autofree char *whole = *title ? g_strdup_printf("%s — %s", title, _("Ringside Viewer"))
+					: g_strdup(_("Ringside Viewer"));
+
+	gtk_window_set_title(GTK_WINDOW(window), whole);
+	adw_window_title_set_title(window->title, *title ? title : _("Ringside Viewer"));
+	gtk_widget_insert_action_group(GTK_WIDGET(window), "page",
+				       page && !start ? rs_viewer_page_actions(page) : NULL);
+}
+
+static void page_count_changed(RsViewerWindow *window)
+{
+	show_start(window, FALSE);
+	refresh(window);
+}
+
+/* ---- tabs ---- */
+
+static void add(RsViewerWindow *window, GtkWidget *child, RsViewerPage *page)
+{
+	AdwTabPage *tab = adw_tab_view_append(window->tabs, child);
+
+	g_object_bind_property(page, "loading", tab, "loading", G_BINDING_SYNC_CREATE);
+	if (child == GTK_WIDGET(page)) {
+		g_object_bind_property(page, "title", tab, "title", G_BINDING_SYNC_CREATE);
+		g_object_bind_property(page, "title", tab, "tooltip", G_BINDING_SYNC_CREATE);
+	}
+	g_signal_connect_object(tab, "notify::title", G_CALLBACK(refresh), window,
+				G_CONNECT_SWAPPED);
+	adw_tab_view_set_selected_page(window->tabs, tab);
+	show_start(window, FALSE);
+	refresh(window);
+	gtk_widget_grab_focus(child);
+}
+
+static void remember(const char *path)
+{
+	g_autofree char *uri = g_filename_to_uri(path, NULL, NULL);
+	GtkRecentData data = {
+		.mime_type = (char *)TRACE_TYPE,
+		.app_name = (char *)"Ringside Viewer",
+		.app_exec = (char *)"ringside-viewer %f",
+	};
+
+	if (uri)
+		gtk_recent_manager_add_full(gtk_recent_manager_get_default(), uri, &data);
+}
+
+void rs_viewer_window_open(RsViewerWindow *window, const char *const *paths)
+{
+	GtkWidget *page;
+
+	g_return_if_fail(paths && paths[0]);
+	page = rs_viewer_page_new(paths);
+	for (; *paths; paths++)
+		remember(*paths);
+	add(window, page, RS_VIEWER_PAGE(page));
+}
+
+void rs_viewer_window_open_session(RsViewerWindow *window, const char *session)
+{
+	GtkWidget *page = rs_viewer_page_new_live(session);
+
+	add(window, page, RS_VIEWER_PAGE(page));
+}
+
+void rs_viewer_window_compare(RsViewerWindow *window, const char *first, const char *second)
+{
+	GtkWidget *a = rs_viewer_page_new((const char *[]){first, NULL});
+	GtkWidget *b = rs_viewer_page_new((const char *[]){second, NULL});
+	GtkWidget *both = gtk_paned_new(GTK_ORIENTATION_HORIZONTAL);
+	g_autofree char *title_a = NULL, *title_b = NULL, *title = NULL;
+
+	gtk_paned_set_start_child(GTK_PANED(both), a);
+	gtk_paned_set_end_child(GTK_PANED(both), b);
+	remember(first);
+	remember(second);
+	add(window, both, RS_VIEWER_PAGE(a));
+	g_object_get(a, "title", &title_a, NULL);
+	g_object_get(b, "title", &title_b, NULL);
+	/* Translators: two traces that are compared */
+	title = g_strdup_printf(_("%s and %s"), title_a, title_b);
+	adw_tab_page_set_title(adw_tab_view_get_selected_page(window->tabs), title);
+}
+
+static gboolean close_page(AdwTabView *tabs, AdwTabPage *tab, RsViewerWindow *window)
+{
+	GtkWidget *child = adw_tab_page_get_child(tab);
+
+	if (RS_VIEWER_IS_PAGE(child)) {
+		rs_viewer_page_close(RS_VIEWER_PAGE(child));
+	} else {
+		rs_viewer_page_close(RS_VIEWER_PAGE(gtk_paned_get_start_child(GTK_PANED(child))));
+		rs_viewer_page_close(RS_VIEWER_PAGE(gtk_paned_get_end_child(GTK_PANED(child))));
+	}
+	adw_tab_view_close_page_finish(tabs, tab, TRUE);
+	return GDK_EVENT_STOP;
+}
+
+/* A tab was dragged out. */
+static AdwTabView *create_window(AdwTabView *tabs, RsViewerWindow *window)
+{
+	GtkApplication *application = gtk_window_get_application(GTK_WINDOW(window));
+	RsViewerWindow *other = rs_viewer_window_new(application);
+
+	gtk_window_present(GTK_WINDOW(other));
+	return other->tabs;
+}
+
+void rs_viewer_window_say(RsViewerWindow *window, const char *text)
+{
+	g_autofree char *plain = rs_trace_escape(text, -1, NULL);
+	g_autofree char *markup = g_markup_escape_text(plain, -1);
+
+	adw_toast_overlay_add_toast(window->toasts, adw_toast_new(markup));
+}
+
+/* ---- files ---- */
+
+static void open_files(RsViewerWindow *window, GListModel *files)
+{
+	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+	g_auto(GStrv) paths = NULL;
+
+	for (guint i = 0; i < g_list_model_get_n_items(files); i++) {
+		g_autoptr(GFile) file = g_list_model_get_item(files, i);
+		g_autofree char *path = g_file_get_path(file);
+
+		if (path)
+			g_strv_builder_add(builder, path);
+		else
+			rs_viewer_window_say(window,
+					     _("Only files of this computer can be opened"));
+	}
+	paths = g_strv_builder_end(builder);
+	if (*paths)
+		rs_viewer_window_open(window, (const char *const *)paths);
+}
+
+static void chosen(GtkNativeDialog *dialog, int response, RsViewerWindow *window)
+{
+	if (response == GTK_RESPONSE_ACCEPT) {
+		g_autoptr(GListModel) files = gtk_file_chooser_get_files(GTK_FILE_CHOOSER(dialog));
+
+		open_files(window, files);
+	}
+	gtk_native_dialog_destroy(dialog);
+	g_object_unref(dialog);
+}
+
+static void add_filter(GtkFileChooser *chooser, const char *name, const char *const *patterns)
+{
+	g_autoptr(GtkFileFilter) filter = gtk_file_filter_new();
+
+	gtk_file_filter_set_name(filter, name);
+	for (; *patterns; patterns++)
+		gtk_file_filter_add_pattern(filter, *patterns);
+	gtk_file_chooser_add_filter(chooser, filter);
+}
+
+static void choose_files(GtkWidget *widget, const char *name, GVariant *parameter)
+{
+	GtkFileChooserNative *dialog =
+		gtk_file_chooser_native_new(_("Open Traces"), GTK_WINDOW(widget),
+					    GTK_FILE_CHOOSER_ACTION_OPEN, _("_Open"), NULL);
+
+	gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(dialog), TRUE);
+	add_filter(GTK_FILE_CHOOSER(dialog), _("Traces"), (const char *[]){"*.rst", "*.dat", NULL});
+	add_filter(GTK_FILE_CHOOSER(dialog), _("All files"), (const char *[]){"*", NULL});
+	gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(dialog), TRUE);
+	g_signal_connect_object(dialog, "response", G_CALLBACK(chosen), widget, 0);
+	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
+}
+
+static gboolean dropped(GtkDropTarget *target, const GValue *value, double x, double y,
+			RsViewerWindow *window)
+{
+	g_autoptr(GListStore) files = g_list_store_new(G_TYPE_FILE);
+	GSList *list = g_value_get_boxed(value);
+
+	for (; list; list = list->next)
+		g_list_store_append(files, list->data);
+	open_files(window, G_LIST_MODEL(files));
+	return TRUE;
+}
+
+/* ---- actions ---- */
+
+static void close_tab(GtkWidget *widget, const char *name, GVariant *parameter)
+{
+	RsViewerWindow *window = RS_VIEWER_WINDOW(widget);
+	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
+
+	if (tab && g_strcmp0(gtk_stack_get_visible_child_name(window->stack), "tabs") == 0)
+		adw_tab_view_close_page(window->tabs, tab);
+	else
+		gtk_window_close(GTK_WINDOW(window));
+}
+
+static void pop_up_menu(GtkWidget *widget, const char *name, GVariant *parameter)
+{
+	gtk_menu_button_popup(RS_VIEWER_WINDOW(widget)->menu);
+}
+
+static void change_start(GSimpleAction *action, GVariant *state, gpointer data)
+{
+	show_start(data, g_variant_get_boolean(state));
+	refresh(data);
+}
+
+static void session_chosen(RsViewerWindow *window, const char *name)
+{
+	rs_viewer_window_open_session(window, name);
+}
+
+static void file_chosen(RsViewerWindow *window, const char *path)
+{
+	rs_viewer_window_open(window, (const char *[]){path, NULL});
+}
+
+/* ---- the object ---- */
+
+static gboolean close_request(GtkWindow *widget)
+{
+	RsViewerSettings *settings = rs_viewer_settings_get();
+	int width, height;
+
+	gtk_window_get_default_size(widget, &width, &height);
+	g_object_set(settings, "window-maximized", gtk_window_is_maximized(widget), NULL);
+	if (!gtk_window_is_maximized(widget) && !gtk_window_is_fullscreen(widget))
+		g_object_set(settings, "window-width", width, "window-height", height, NULL);
+	return GTK_WINDOW_CLASS(rs_viewer_window_parent_class)->close_request(widget);
+}
+
+static void rs_viewer_window_class_init(RsViewerWindowClass *class)
+{
+	GtkWidgetClass *widget_class = GTK_WIDGET_CLASS(class);
+
+	GTK_WINDOW_CLASS(class)->close_request = close_request;
+	g_type_ensure(RS_VIEWER_TYPE_START);
+	gtk_widget_class_set_template_from_resource(widget_class,
+						    "/org/ringside/Viewer/ui/window.ui");
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, toasts);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, title);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, menu);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, stack);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, tabs);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, start);
+	gtk_widget_class_bind_template_callback(widget_class, close_page);
+	gtk_widget_class_bind_template_callback(widget_class, create_window);
+	gtk_widget_class_bind_template_callback(widget_class, page_count_changed);
+	gtk_widget_class_bind_template_callback(widget_class, refresh);
+	gtk_widget_class_bind_template_callback(widget_class, session_chosen);
+	gtk_widget_class_bind_template_callback(widget_class, file_chosen);
+	gtk_widget_class_install_action(widget_class, "win.open", NULL, choose_files);
+	gtk_widget_class_install_action(widget_class, "win.close-tab", NULL, close_tab);
+	gtk_widget_class_install_action(widget_class, "win.menu", NULL, pop_up_menu);
+	gtk_widget_class_install_property_action(widget_class, "win.fullscreen", "fullscreened");
+}
+
+static void rs_viewer_window_init(RsViewerWindow *window)
+{
+	RsViewerSettings *settings = rs_viewer_settings_get();
+	GtkDropTarget *target = gtk_drop_target_new(GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
+	const GActionEntry actions[] = {{"start", NULL, NULL, "true", change_start}};
+
+	g_action_map_add_action_entries(G_ACTION_MAP(window), actions, G_N_ELEMENTS(actions),
+					window);
+	gtk_widget_init_template(GTK_WIDGET(window));
+	gtk_window_set_default_size(GTK_WINDOW(window),
+				    rs_viewer_settings_number(settings, "window-width"),
+				    rs_viewer_settings_number(settings, "window-height"));
+	if (rs_viewer_settings_flag(settings, "window-maximized"))
+		gtk_window_maximize(GTK_WINDOW(window));
+	g_signal_connect(target, "drop", G_CALLBACK(dropped), window);
+	gtk_widget_add_controller(GTK_WIDGET(window), GTK_EVENT_CONTROLLER(target));
+	show_start(window, TRUE);
+	refresh(window);
+}
+
+RsViewerWindow *rs_viewer_window_new(GtkApplication *application)
+{
+	return g_object_new(RS_VIEWER_TYPE_WINDOW, "application", application, NULL);
+}
