@@ -10,7 +10,7 @@ struct _RsViewerPage {
 	AdwBin parent;
 	GSimpleActionGroup *actions;
 	GCancellable *cancellable;
-	GtkStack *stack; /* "loading", "content", "error" */
+	GtkWidget *waiting; /* one of the three is shown */
 	AdwStatusPage *content, *error;
 	char *title;
 	gboolean loading;
@@ -74,16 +74,18 @@ static void opened(GObject *object, GAsyncResult *result, gpointer data)
 
 		adw_status_page_set_description(page->error, markup);
 	}
-	gtk_stack_set_visible_child_name(page->stack, error ? "error" : "content");
+	gtk_widget_set_visible(page->waiting, FALSE);
+	gtk_widget_set_visible(GTK_WIDGET(error ? page->error : page->content), TRUE);
 }
 
 static GtkWidget *begin(struct wish *wish, char *title)
 {
 	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
 	g_autoptr(GTask) task = g_task_new(page, page->cancellable, opened, NULL);
+	g_autofree char *markup = g_markup_escape_text(title, -1);
 
 	page->title = title;
-	adw_status_page_set_title(page->content, title);
+	adw_status_page_set_title(page->content, markup);
 	g_task_set_task_data(task, wish, free_wish);
 	g_task_run_in_thread(task, open_wish);
 	return GTK_WIDGET(page);
@@ -167,7 +169,7 @@ static void rs_viewer_page_class_init(RsViewerPageClass *class)
 	g_object_class_install_properties(object_class, N_PROPERTIES, properties);
 	gtk_widget_class_set_template_from_resource(widget_class,
 						    "/org/ringside/Viewer/ui/page.ui");
-	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, stack);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, waiting);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, content);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, error);
 }
