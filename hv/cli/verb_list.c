@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/list_kept.h"
 #include "cli/list_providers.h"
+#include "cli/list_sites.h"
 #include "cli/select.h"
 
 #include "filter/nearest.h"
@@ -413,6 +414,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_autofree char *name = NULL, *owner = NULL, *glob = NULL;
 	g_auto(RsCliSelect) select = {0};
 	gboolean json = FALSE, names = FALSE, providers = FALSE, kept = FALSE;
+	gboolean sites = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
@@ -424,6 +426,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 NULL},
 		{"providers", 'p', 0, G_OPTION_ARG_NONE, &providers,
 		 "List providers, the images that events are part of", NULL},
+		{"sites", 't', 0, G_OPTION_ARG_NONE, &sites,
+		 "List the sites of events, where the host patches the guest's text", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(GHashTable) shared = NULL;
@@ -448,6 +452,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 				    "--providers lists all, whoever wants which of their events");
 	if (kept && (argc > 1 || names || providers || rs_cli_select_any(&select)))
 		return rs_cli_usage(verb, "--kept lists all of it, or that of --owner");
+	if (sites && (names || owner || providers || kept))
+		return rs_cli_usage(verb, "--sites lists sites of events that match");
 	if (providers)
 		return list_providers(session, json, names);
 	if (kept)
@@ -466,6 +472,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (*glob && !g_variant_n_children(events) &&
 	    !(unmet && rs_cli_print_unmet(unmet, owner, glob, false)))
 		return no_match(session, all, glob);
+	if (sites)
+		return rs_cli_list_sites(session, glob, json);
 	if (owner)
 		events = only_of(events, owner);
 	shared = find_shared(all);

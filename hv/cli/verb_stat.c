@@ -104,6 +104,15 @@ static void print_clock(GVariant *t)
 		printf("its error is not known\n");
 }
 
+static void print_rings(GVariant *t, GVariant *cpus)
+{
+	/* A session that is older than we are does not say it. */
+	if (*text(t, "ring_mode"))
+		printf("rings:       %" G_GSIZE_FORMAT " of %" PRIu64 " KiB, mode %s\n",
+		       g_variant_n_children(cpus), number(t, "ring_bytes") / 1024,
+		       text(t, "ring_mode"));
+}
+
 /* `what`: "session" or "source". */
 static void print_text(const char *what, const char *name, const char *of, GVariant *t,
 		       GVariant *cpus)
@@ -133,6 +142,7 @@ static void print_text(const char *what, const char *name, const char *of, GVari
 	if (number(t, "callbacks_skipped"))
 		printf("callbacks:   %" PRIu64 " calls left out, too deeply nested\n",
 		       number(t, "callbacks_skipped"));
+	print_rings(t, cpus);
 	printf("%3s %10s %10s %10s %10s %13s %13s\n", "CPU", "ENTRIES", "OVERRUN", "DROPPED",
 	       "BYTES", "OLDEST", "NOW");
 	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {

@@ -551,6 +551,13 @@ void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, ui
 	*on = count->on;
 }
 
+const struct rs_patch_site *rs_patcher_site(const struct rs_patcher *patcher, uint32_t number)
+{
+	return number < patcher->sites->len
+		       ? &g_array_index(patcher->sites, struct rs_patch_site, number)
+		       : NULL;
+}
+
 uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider)
 {
 	const struct rs_patch_provider *known = rs_patcher_provider(patcher, provider);

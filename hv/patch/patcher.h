@@ -158,6 +158,13 @@ bool rs_patcher_is_busy(const struct rs_patcher *patcher);
 void rs_patcher_event_sites(const struct rs_patcher *patcher, uint16_t event, uint32_t *known,
 			    uint32_t *on);
 
+/*
+ * The known site of this number, from 0 on; NULL: there are no more. A provider that goes makes the
+ * numbers of later sites smaller. Those of a provider that is being read come at the end. Valid
+ * until sites or providers change.
+ */
+const struct rs_patch_site *rs_patcher_site(const struct rs_patcher *patcher, uint32_t number);
+
 uint32_t rs_patcher_provider_sites_on(const struct rs_patcher *patcher, uint32_t provider);
 
 void rs_patcher_stats(const struct rs_patcher *patcher, struct rs_patcher_stats *out);

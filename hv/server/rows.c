@@ -282,6 +282,54 @@ GVariant *rs_row_rule(const struct rs_session_rule *rule)
 	return pack(g_variant_builder_end(&b));
 }
 
+GVariant *rs_row_site(const struct rs_session_site *site)
+{
+	static const char *const states[] = {[RS_SESSION_SITE_OFF] = "off",
+					     [RS_SESSION_SITE_ON] = "on",
+					     [RS_SESSION_SITE_REFUSED] = "refused"};
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_source(&b, site->source);
+	if (site->event) {
+		add_u32(&b, "event", site->event->id);
+		add_text(&b, "system", site->event->system);
+		add_text(&b, "name", site->event->name);
+	}
+	add_u64(&b, "address", site->at.v);
+	add_u64(&b, "target", site->target.v);
+	add_text(&b, "state", states[site->state]);
+	add_u32(&b, "arch", rs_source_arch(site->source));
+	if (site->text_size) {
+		add_u64(&b, "text_address", site->text_at.v);
+		add(&b, "text",
+		    g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, site->text, site->text_size, 1));
+	}
+	return pack(g_variant_builder_end(&b));
+}
+
+GVariant *rs_row_sites(const struct rs_session *session, uint64_t next)
+{
+	g_autoptr(GArray) selves = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	GVariantBuilder b;
+
+	for (guint i = 0; i < rs_session_n_sources(session); i++) {
+		const struct rs_source *source = rs_session_source(session, i);
+		const uint32_t number = rs_source_number(source);
+
+		if (rs_source_self_patch(source))
+			g_array_append_val(selves, number);
+	}
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (next)
+		add_u64(&b, "next", next);
+	if (selves->len)
+		add(&b, "self_patch",
+		    g_variant_new_fixed_array(G_VARIANT_TYPE_UINT32, selves->data, selves->len,
+					      sizeof(uint32_t)));
+	return g_variant_builder_end(&b);
+}
+
 GVariant *rs_row_provider(const struct rs_session_provider *entry)
 {
 	const RsTraceProvider *p = entry->provider;
@@ -325,12 +373,16 @@ GVariant *rs_row_ended(const struct rs_source *source)
 static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
 			    const struct rs_source_stat *s)
 {
+	const struct rs_region_header *header = &rs_source_region(source)->header;
+
 	add_text(b, "kind", rs_source_kind(source));
 	add_text(b, "text", rs_source_writer(source));
 	add_u64(b, "clock_hz", s->clock_hz);
 	add_u64(b, "clock_epochs", s->clock_epochs);
 	if (s->clock_error_ns != UINT64_MAX)
 		add_u64(b, "clock_error_ns", s->clock_error_ns);
+	add_text(b, "ring_mode", header->ring_mode == RS_MODE_DROP ? "drop" : "overwrite");
+	add_u64(b, "ring_bytes", (uint64_t)header->ring_pages * header->ring_page_size);
 	add_u64(b, "generation", s->generation);
 	add_u64(b, "applied_generation", s->applied_generation);
 }

@@ -26,6 +26,10 @@ GVariant *rs_row_event(const struct rs_session_event *event);
 GVariant *rs_row_result(const struct rs_session_result *result);
 /* A row of ListKept. */
 GVariant *rs_row_rule(const struct rs_session_rule *rule);
+/* A row of Sites. */
+GVariant *rs_row_site(const struct rs_session_site *site);
+/* Sites' "more": where the next part begins, 0 if there is none, and whose sites are not known. */
+GVariant *rs_row_sites(const struct rs_session *session, uint64_t next);
 /* A row of ListProviders. */
 GVariant *rs_row_provider(const struct rs_session_provider *provider);
 /* The totals of Stat: of one source, or of the session if `source` is NULL. */

@@ -208,6 +208,28 @@ static gboolean on_list_providers(RsDBusSession1 *object, GDBusMethodInvocation 
 	return TRUE;
 }
 
+static gboolean on_sites(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			 const char *glob, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	g_autoptr(GArray) list = NULL;
+	uint64_t after = 0, next;
+	GVariantBuilder builder;
+
+	if (!rs_server_take_option(invocation, options, "after", "t", &after))
+		return TRUE;
+	if (!take_glob(invocation, glob))
+		return TRUE;
+	list = rs_session_list_sites(server->session, *glob ? glob : NULL, after, &next);
+	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
+	for (guint i = 0; i < list->len; i++)
+		g_variant_builder_add_value(
+			&builder, rs_row_site(&g_array_index(list, struct rs_session_site, i)));
+	rs_dbus_session1_complete_sites(object, invocation, g_variant_builder_end(&builder),
+					rs_row_sites(server->session, next));
+	return TRUE;
+}
+
 /* A part of Format's answer ends with the event that makes it this long. */
 #define FORMAT_PART 65536u
 
@@ -561,7 +583,7 @@ static bool on_joined(void *data, GDBusConnection *connection)
 {
 	struct rs_server *server = data;
 	/* Requests by glob are not dear: what they cause is worked out in turns. */
-	static const char *const dear[] = {"Format", "List", "ListProviders", NULL};
+	static const char *const dear[] = {"Format", "List", "ListProviders", "Sites", NULL};
 	static struct rs_calls_object session = {.dear = dear, .serve = serve};
 	g_autoptr(GError) error = NULL;
 
@@ -595,6 +617,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-sources", G_CALLBACK(on_sources)},
 		{"handle-list", G_CALLBACK(on_list)},
 		{"handle-list-providers", G_CALLBACK(on_list_providers)},
+		{"handle-sites", G_CALLBACK(on_sites)},
 		{"handle-format", G_CALLBACK(on_format)},
 		{"handle-stat", G_CALLBACK(on_stat)},
 		{"handle-pause", G_CALLBACK(on_pause)},

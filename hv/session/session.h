@@ -167,6 +167,26 @@ struct rs_session_provider { /* owned by the session, valid until it is called a
 	uint32_t sites_on; /* sites that hold our jump */
 };
 
+enum rs_session_site_state {
+	RS_SESSION_SITE_OFF,
+	RS_SESSION_SITE_ON,      /* it holds our jump */
+	RS_SESSION_SITE_REFUSED, /* its text was not as it must be when it was to be switched */
+};
+
+#define RS_SESSION_SITE_BEFORE 16u /* bytes of text before a site */
+#define RS_SESSION_SITE_AFTER 32u  /* from its first byte on */
+
+struct rs_session_site { /* owned by the session, valid until it is called again */
+	struct rs_source *source;
+	const RsTraceEvent *event; /* NULL: the site leads to those of all events of a provider */
+	enum rs_session_site_state state;
+	rs_gva_t at, target;
+	/* What the guest's memory holds there now, hostile; text_size 0: it cannot be read. */
+	rs_gva_t text_at;
+	uint32_t text_size;
+	uint8_t text[RS_SESSION_SITE_BEFORE + RS_SESSION_SITE_AFTER];
+};
+
 struct rs_cpu_stat {
 	uint64_t entries;              /* records that can still be read */
 	uint64_t overrun;              /* records overwritten */
@@ -353,6 +373,16 @@ GArray *rs_session_list_rules(struct rs_session *session);
 GArray *rs_session_list_providers(struct rs_session *session);
 
 /*
+ * A part of the sites of events that match (NULL: all, and sites of no event): those after place
+ * `after`, 0 at first, by source. Bounded in number and in work. A GArray of struct
+ * rs_session_site, to be unreffed. *next: the place for the next part; 0: this was the last. A site
+ * may be in two parts, or in none, if a provider goes meanwhile. Of guests that patch themselves no
+ * site is known.
+ */
+GArray *rs_session_list_sites(struct rs_session *session, const char *glob, uint64_t after,
+			      uint64_t *next);
+
+/*
  * Looks at the regions now, without waiting for the next poll. If guests have described very much
  * since the last look, a part is left for the next ones.
  */
@@ -430,6 +460,10 @@ int rs_source_open_program(const struct rs_source *source, int *fd, struct rs_er
 const char *rs_source_program(const struct rs_source *source);
 /* "x86_64", "aarch64", "riscv64"; NULL: unknown, or its agent has not reported. */
 const char *rs_source_architecture(const struct rs_source *source);
+/* RS_ARCH_*; 0: its agent has not reported. */
+uint32_t rs_source_arch(const struct rs_source *source);
+/* Whether its agent patches its own text, as far as it has reported. */
+bool rs_source_self_patch(const struct rs_source *source);
 enum rs_session_state rs_source_state(const struct rs_source *source);
 /* Whether it can make progress now. In a session that is paused a process that joined may. */
 bool rs_source_runs(const struct rs_source *source);

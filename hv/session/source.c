@@ -490,6 +490,16 @@ const char *rs_source_architecture(const struct rs_source *source)
 									: NULL;
 }
 
+uint32_t rs_source_arch(const struct rs_source *source)
+{
+	return source->hello ? source->info.arch : 0;
+}
+
+bool rs_source_self_patch(const struct rs_source *source)
+{
+	return source->hello && source->info.flags & RS_GUEST_SELF_PATCH;
+}
+
 const char *rs_source_kernel(const struct rs_source *source)
 {
 	return source->kernel;

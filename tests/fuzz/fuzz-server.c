@@ -27,7 +27,7 @@
 
 /* A step: one of the methods, or one of these. The number's upper bits say which peer. */
 enum {
-	JOINS = 31,
+	JOINS = 32,
 	LEAVES,
 	BOOTS,     /* flags */
 	PROVIDER,  /* how its events are */
@@ -74,6 +74,7 @@ static const struct {
 	{"EngineSetExitCode", "(uxa{sv})"},
 	{"GuestCommand", "(uataya{sv})"},
 	{"OpenProgram", "(a{sv})"},
+	{"Sites", "(sa{sv})"},
 };
 
 static const char *const texts[] = {"*",     "sched:*", "sched:switch", "",

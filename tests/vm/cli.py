@@ -173,6 +173,30 @@ def test_providers():
     g.end(signal.SIGINT)
 
 
+def test_sites():
+    """`list --sites`: where the host patches the guest's text."""
+    g = Running('t', '-e', SOME)
+    rows = rs.json('list', '--sites')
+    for row in rows:
+        DOC.check('ringside list --sites', row)
+    stat = rs.json('stat')
+    check(len(rows) == stat['sites'] and {r['event'] for r in rows if r['event']} ==
+          {e['id'] for e in rs.json('list')}, f'all {len(rows)} sites')
+    on = [r for r in rows if r['state'] == 'on']
+    check(len(on) == stat['sites_patched'] > 0, f'{len(on)} of them on')
+    check(all(r['instruction'] == f'jmp {r["target"]}' for r in on), 'which are jumps to their targets')
+    check(all(r['instruction'].startswith('nop') for r in rows if r['state'] == 'off'), 'others are NOPs')
+    site = next(r for r in on if f'{r["system"]}:{r["name"]}' == SOME)
+    offset = int(site['address'], 16) - int(site['text_address'], 16)
+    check(site['text'][2 * offset:][:2] == 'e9', f'with the bytes around it: {site}')
+    check(rs('disable', SOME).code == 0, 'disable')
+    table = rs('list', '-t', 't', SOME).out.splitlines()
+    check(table[1].startswith('off ') and SOME in table[1] and 'nop' in table[1], f'{table[1]}')
+    check(rs('list', '-t', '-s', 't', 'nix:nix').code == 3, 'of no event')
+    check(rs('list', '-tq', 't').code == 2, 'sites have no names')
+    g.end(signal.SIGINT)
+
+
 def test_control():
     """Commands from another terminal while the session runs."""
     g = Running('c', '--ring-size', '4M')
@@ -224,6 +248,9 @@ def test_control():
         DOC.check('ringside stat: a ring', ring)
     for source in s['sources']:
         DOC.check('ringside stat: a source', source)
+        check((source['ring_mode'], source['ring_bytes']) == ('overwrite', 4 << 20),
+              f'its rings: {source["ring_mode"]}, {source["ring_bytes"]}')
+    check(' of 4096 KiB, mode overwrite' in rs('stat').out, 'as text too')
     check(s['events_enabled'] == 1 and s['sites_patched'] >= 1 and s['sites_refused'] == 0,
           'stat counts patched sites')
     check(s['patch_batches'] >= 1 and s['pause_max_ns'] >= s['pause_last_ns'] > 0,
@@ -571,7 +598,7 @@ def test_attach_again():
 
 def main():
     need(KIND)
-    tests = [test_run, test_filter, test_providers, test_control, test_signals, test_modes]
+    tests = [test_run, test_filter, test_providers, test_sites, test_control, test_signals, test_modes]
     tests += [test_both_signalled, test_words, test_attach_again] if KIND == 'hosted' else [test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)

@@ -7,6 +7,7 @@
 #define RS_TRACE_INPUT_PRIVATE_H
 
 #include "rs-trace-file-source-private.h"
+#include "rs-trace-kept.h"
 #include "rs-trace-order-private.h"
 
 G_BEGIN_DECLS
@@ -32,12 +33,15 @@ typedef struct {
 	guint n_lanes;          /* rings of those that are there */
 	RsTraceEventFunc event; /* likewise */
 	gpointer event_data;
-	GHashTable *names; /* of sources -> guint64 *, session that had it first; or NULL */
+	GHashTable *names;       /* of sources -> guint64 *, session that had it first; or NULL */
+	RsTraceNumbers *numbers; /* NULL: they are the reader's own */
+	guint n_files;
 } RsTraceShared;
 
 typedef struct {
 	RsTraceFile *file;
 	RsTraceShared *shared;
+	guint number;       /* 0, 1 ... of the reader's files */
 	guint64 shift;      /* from its own times to those of the reader */
 	GPtrArray *sources; /* RsTraceFileSource *, that may have records */
 	GHashTable *joined; /* number in the file -> RsTraceFileSource, that have not left */

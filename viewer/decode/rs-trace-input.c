@@ -139,12 +139,17 @@ static guint find_index(RsTraceInput *input, guint64 at)
 {
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(input->known, &at));
 
+	RsTraceShared *shared = input->shared;
+	guint index;
+
 	if (known)
 		return known - 1;
+	index = shared->numbers ? rs_trace_numbers_get(shared->numbers, input->number, at)
+				: shared->n_joined++;
 	if (g_hash_table_size(input->known) < LANES_MAX)
 		g_hash_table_insert(input->known, g_memdup2(&at, sizeof(at)),
-				    GUINT_TO_POINTER(input->shared->n_joined + 1));
-	return input->shared->n_joined++;
+				    GUINT_TO_POINTER(index + 1));
+	return index;
 }
 
 static void remove_source(RsTraceInput *input, guint index)
@@ -481,6 +486,7 @@ RsTraceInput *rs_trace_input_new(RsTraceFile *file, RsTraceShared *shared)
 
 	input->file = file;
 	input->shared = shared;
+	input->number = shared->n_files++;
 	input->sources = g_ptr_array_new_with_free_func(free_source);
 	input->joined = g_hash_table_new(NULL, NULL);
 	input->known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);

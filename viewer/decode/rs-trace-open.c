@@ -2,6 +2,8 @@
 #include "rs-trace-open-private.h"
 #include "rs-trace-dat-stream-private.h"
 #include "rs-trace-file-private.h"
+#include "rs-trace-keep-private.h"
+#include "rs-trace-kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,22 +33,19 @@ static gpointer fail(int saved_errno, GError **error)
 /* A copy of what comes through a pipe, in a file without a name. Returns a descriptor or -1. */
 static int copy(GInputStream *stream, GCancellable *cancellable, GError **error)
 {
-	g_autofree char *name = NULL;
-	int fd = g_file_open_tmp("ringside-XXXXXX", &name, error), kept;
+	int kept = rs_trace_kept_new(error), fd;
 	g_autoptr(GOutputStream) out = NULL;
 
-	if (fd < 0)
+	if (kept < 0)
 		return -1;
-	g_unlink(name);
-	kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	/* A descriptor that it lacks is an error of writing. */
+	fd = fcntl(kept, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	out = g_unix_output_stream_new(fd, TRUE);
-	/* A descriptor that it lacks is an error of reading, later. */
 	if (g_output_stream_splice(out, stream,
 				   G_OUTPUT_STREAM_SPLICE_CLOSE_SOURCE |
 					   G_OUTPUT_STREAM_SPLICE_CLOSE_TARGET,
 				   cancellable, error) < 0) {
-		if (kept >= 0)
-			close(kept);
+		close(kept);
 		return -1;
 	}
 	lseek(kept, 0, SEEK_SET);
@@ -94,27 +93,46 @@ static gboolean wait_for_writer(int fd, GCancellable *cancellable, GError **erro
 	return !g_cancellable_set_error_if_cancelled(cancellable, error);
 }
 
-/* Takes `stream` over. */
-static RsTraceFile *take_stream(GInputStream *stream, GCancellable *cancellable, GError **error)
+/* Takes `stream` over. `kept`: a descriptor of what is read; NULL: nothing is kept. */
+static RsTraceFile *take_stream(GInputStream *stream, int *kept, GCancellable *cancellable,
+				GError **error)
 {
-	g_autoptr(GInputStream) taken = stream;
+	g_autoptr(GInputStream) taken = stream, keep = NULL;
+	RsTraceFile *file;
 
-	return taken ? rs_trace_file_new(taken, cancellable, error) : NULL;
-}
-
-static RsTraceFile *take_dat(int fd, GCancellable *cancellable, GError **error)
-{
-	int kept = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	RsTraceFile *file = take_stream(rs_trace_dat_stream_new(fd, error), cancellable, error);
-
-	if (file)
-		rs_trace_file_set_origin(file, kept);
-	else if (kept >= 0)
-		close(kept);
+	if (!taken || !kept)
+		return taken ? rs_trace_file_new(taken, cancellable, error) : NULL;
+	*kept = rs_trace_kept_new(error);
+	if (*kept < 0)
+		return NULL;
+	keep = rs_trace_keep_new(taken, *kept);
+	file = rs_trace_file_new(keep, cancellable, error);
+	if (!file)
+		close(*kept);
 	return file;
 }
 
-static RsTraceFile *take_pipe(int fd, GCancellable *cancellable, GError **error)
+static RsTraceFile *take_dat_unkept(int fd, GCancellable *cancellable, GError **error)
+{
+	int again = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	RsTraceFile *file =
+		take_stream(rs_trace_dat_stream_new(fd, error), NULL, cancellable, error);
+
+	if (file)
+		rs_trace_file_set_origin(file, again);
+	else if (again >= 0)
+		close(again);
+	return file;
+}
+
+static RsTraceFile *take_dat(int fd, int *kept, GCancellable *cancellable, GError **error)
+{
+	if (kept)
+		return take_stream(rs_trace_dat_stream_new(fd, error), kept, cancellable, error);
+	return take_dat_unkept(fd, cancellable, error);
+}
+
+static RsTraceFile *take_pipe(int fd, int *kept, GCancellable *cancellable, GError **error)
 {
 	g_autoptr(GInputStream) base = g_unix_input_stream_new(fd, TRUE), stream = NULL;
 	int dat;
@@ -124,8 +142,8 @@ static RsTraceFile *take_pipe(int fd, GCancellable *cancellable, GError **error)
 	stream = look_into(base, &dat, cancellable, error);
 	if (!stream)
 		return NULL;
-	return dat < 0 ? rs_trace_file_new(stream, cancellable, error)
-		       : take_dat(dat, cancellable, error);
+	return dat < 0 ? take_stream(g_steal_pointer(&stream), kept, cancellable, error)
+		       : take_dat(dat, kept, cancellable, error);
 }
 
 /* ---- files ---- */
@@ -145,7 +163,26 @@ static int open_local(const char *path)
 	return fd;
 }
 
-static RsTraceFile *take_fd(int fd, GCancellable *cancellable, GError **error)
+static RsTraceFile *take_file(int fd, int *kept, GCancellable *cancellable, GError **error)
+{
+	int again = kept ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+	RsTraceFile *file;
+
+	if (kept && again < 0) {
+		int saved_errno = errno;
+
+		close(fd);
+		return fail(saved_errno, error);
+	}
+	file = rs_trace_file_new_fd(fd, cancellable, error);
+	if (kept && file)
+		*kept = again;
+	else if (kept)
+		close(again);
+	return file;
+}
+
+static RsTraceFile *take_fd(int fd, int *kept, GCancellable *cancellable, GError **error)
 {
 	guint8 head[sizeof(dat_magic)];
 	struct stat stat = {0};
@@ -154,7 +191,7 @@ static RsTraceFile *take_fd(int fd, GCancellable *cancellable, GError **error)
 	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && lseek(fd, 0, SEEK_CUR) == 0)
 		n = pread(fd, head, sizeof(head), 0);
 	else if (!S_ISDIR(stat.st_mode))
-		return take_pipe(fd, cancellable, error);
+		return take_pipe(fd, kept, cancellable, error);
 	else
 		errno = EISDIR;
 	if (n < 0) {
@@ -164,11 +201,12 @@ static RsTraceFile *take_fd(int fd, GCancellable *cancellable, GError **error)
 		return fail(saved_errno, error);
 	}
 	if (is_dat(head, (gsize)n))
-		return take_dat(fd, cancellable, error);
-	return rs_trace_file_new_fd(fd, cancellable, error);
+		return take_dat(fd, kept, cancellable, error);
+	return take_file(fd, kept, cancellable, error);
 }
 
-RsTraceFile *rs_trace_file_open(const char *path, GCancellable *cancellable, GError **error)
+static RsTraceFile *open_path(const char *path, int *kept, GCancellable *cancellable,
+			      GError **error)
 {
 	g_autoptr(GFile) file = g_file_new_for_commandline_arg(path);
 	const char *local = g_file_peek_path(file);
@@ -179,9 +217,56 @@ RsTraceFile *rs_trace_file_open(const char *path, GCancellable *cancellable, GEr
 	else if (local)
 		fd = open_local(local);
 	else
-		return take_stream(G_INPUT_STREAM(g_file_read(file, cancellable, error)),
+		return take_stream(G_INPUT_STREAM(g_file_read(file, cancellable, error)), kept,
 				   cancellable, error);
-	return fd < 0 ? fail(errno, error) : take_fd(fd, cancellable, error);
+	return fd < 0 ? fail(errno, error) : take_fd(fd, kept, cancellable, error);
+}
+
+RsTraceFile *rs_trace_file_open(const char *path, GCancellable *cancellable, GError **error)
+{
+	return open_path(path, NULL, cancellable, error);
+}
+
+/* ---- what is kept ---- */
+
+RsTraceFile *rs_trace_file_open_kept(const char *path, int *kept, GCancellable *cancellable,
+				     GError **error)
+{
+	RsTraceFile *file = open_path(path, kept, cancellable, error);
+
+	if (file)
+		rs_trace_file_set_name(file, path);
+	return file;
+}
+
+/* A descriptor with a place of its own. */
+static int open_again(int fd)
+{
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", fd);
+
+	return g_open(path, O_RDONLY | O_CLOEXEC);
+}
+
+RsTraceFile *rs_trace_file_open_again(int kept, GCancellable *cancellable, GError **error)
+{
+	int fd = open_again(kept);
+
+	return fd < 0 ? fail(errno, error) : rs_trace_file_new_fd(fd, cancellable, error);
+}
+
+int rs_trace_kept_new(GError **error)
+{
+	g_autofree char *name = NULL;
+	int fd = g_file_open_tmp("ringside-XXXXXX", &name, error), kept;
+
+	if (fd < 0)
+		return -1;
+	g_unlink(name);
+	kept = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (kept < 0)
+		fail(errno, error);
+	close(fd);
+	return kept;
 }
 
 /* ---- places in a trace.dat ---- */
@@ -190,7 +275,6 @@ gboolean rs_trace_file_make_seekable(RsTraceFile *file, GError **error)
 {
 	int origin = rs_trace_file_origin(file), fd;
 	g_autoptr(GInputStream) stream = NULL;
-	g_autofree char *path = NULL;
 
 	if (rs_trace_file_is_seekable(file))
 		return TRUE;
@@ -200,8 +284,7 @@ gboolean rs_trace_file_make_seekable(RsTraceFile *file, GError **error)
 		return FALSE;
 	}
 	/* Opened once more, since who reads it now moves its place. */
-	path = g_strdup_printf("/proc/self/fd/%d", origin);
-	fd = g_open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_again(origin);
 	if (fd < 0)
 		return !!fail(errno, error);
 	stream = rs_trace_dat_stream_new(fd, error);

@@ -4,7 +4,7 @@
 #include "rs-trace-escape.h"
 #include "rs-trace-text.h"
 
-static void append_value(GString *out, const RsTraceField *field, const RsTraceRecord *record)
+void rs_trace_text_raw_value(GString *out, const RsTraceField *field, const RsTraceRecord *record)
 {
 	const guint8 *bytes;
 	guint length;
@@ -52,7 +52,7 @@ void rs_trace_text_raw(GString *out, const RsTraceRecord *record)
 			rs_append_char(out, ' ');
 		rs_append_text(out, event->fields[i].name);
 		rs_append_char(out, '=');
-		append_value(out, &event->fields[i], record);
+		rs_trace_text_raw_value(out, &event->fields[i], record);
 	}
 	if (record->cut)
 		rs_append_text(out, " (cut)");

@@ -363,6 +363,7 @@ static void finalize(GObject *object)
 	rs_trace_descriptor_pool_deinit(&reader->shared.told.pool);
 	g_free(reader->shared.store.page);
 	g_clear_pointer(&reader->shared.names, g_hash_table_unref);
+	g_clear_pointer(&reader->shared.numbers, rs_trace_numbers_unref);
 	g_clear_object(&reader->cancellable);
 	g_clear_error(&reader->shared.stopped);
 	G_OBJECT_CLASS(rs_trace_reader_parent_class)->finalize(object);

@@ -46,6 +46,8 @@ void rs_trace_text_message(GString *out, const RsTraceRecord *record);
  * braces, strings in quotes as in JSON. "(cut)" replaces a value that the payload lacks.
  */
 void rs_trace_text_raw(GString *out, const RsTraceRecord *record);
+/* Appends one field's value likewise. `field` is of the record's event. */
+void rs_trace_text_raw_value(GString *out, const RsTraceField *field, const RsTraceRecord *record);
 
 /* The five letters of the flag column, without a NUL. */
 void rs_trace_text_flags(guint context, char out[5]);

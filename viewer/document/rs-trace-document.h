@@ -73,11 +73,21 @@ gboolean rs_trace_document_set_filter(RsTraceDocument *document, const char *con
 const char *const *rs_trace_document_filter(RsTraceDocument *document);
 /* 0 to 1: how far it has come; 1 if there is none. */
 double rs_trace_document_filter_progress(RsTraceDocument *document);
+/*
+ * Why the filter finds nothing, which can be known only when records come: it has a field that no
+ * event has, or compares it with what it cannot be. NULL: it does not.
+ */
+const GError *rs_trace_document_filter_error(RsTraceDocument *document);
+/*
+ * Whether one filter can be read. FALSE: the mistake is `length` bytes (or none) from byte `at` of
+ * the text on, and *message, the caller's, is a sentence that says what it is. Each may be NULL.
+ */
+gboolean rs_trace_document_check_filter(const char *text, guint *at, guint *length, char **message);
 
 /*
- * Another timeline of this trace, of records that match: for lanes that a user has chosen. It comes
- * in by and by, and "grown" is emitted. To be unreffed, which ends the search. NULL: as
- * rs_trace_document_set_filter().
+ * Another timeline of this trace, of records that match: for lanes that a user has chosen. Events
+ * that none of the filters concerns do not match. It comes in by and by, and "grown" is emitted. To
+ * be unreffed, which ends the search. NULL: as rs_trace_document_set_filter().
  */
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error);

@@ -6,7 +6,7 @@
 #ifndef RS_TRACE_ROW_H
 #define RS_TRACE_ROW_H
 
-#include "rs-trace-decoder.h"
+#include "rs-trace-text.h"
 
 G_BEGIN_DECLS
 
@@ -48,9 +48,9 @@ RsTraceRow *rs_trace_row_ref(RsTraceRow *row);
 void rs_trace_row_unref(RsTraceRow *row);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRow, rs_trace_row_unref)
 
-/* Copies a record and its task. */
+/* Copies a record and its task. `style`: of its line. */
 RsTraceRow *rs_trace_row_new(const RsTraceRecord *record, const RsTraceTask *task,
-			     gboolean with_details);
+			     RsTraceTextStyle style, gboolean with_details);
 
 G_END_DECLS
 

@@ -9,20 +9,27 @@
 
 #include <string.h>
 
-#define BLOCK 128u
+/*
+ * Items of a block. To walk through spans takes longer than through points, and they are fewer, so
+ * that smaller blocks cost less.
+ */
+#define BLOCK_POINTS 128u
+#define BLOCK_SPANS 32u
+#define BLOCK_MAX 128u
 #define TAIL_FIRST 8u /* room for so many at first: most tasks of a trace have few */
 
 typedef struct {
-	guint64 base;        /* time of its first item */
-	RsTraceShade before; /* sums of all that is before `base` */
-	guint8 *bits;        /* BLOCK - 1 differences of times, then BLOCK tags */
+	RsTraceShade before; /* sums of all that is before its first item */
+	guint8 *bits;        /* differences of times, one less than items, then tags */
 	guint8 time_width, tag_width;
 } Block;
 
 struct _RsTraceSeries {
 	RsTraceSeriesKind kind;
+	guint block; /* items of each */
 	const RsTracePalette *palette;
 	GArray *blocks; /* Block */
+	GArray *bases;  /* guint64: times of their first items, which are searched */
 	gsize packed;   /* bytes of their bits */
 	RsTraceShade before_tail;
 	guint64 first;
@@ -36,8 +43,10 @@ RsTraceSeries *rs_trace_series_new(RsTraceSeriesKind kind, const RsTracePalette 
 	RsTraceSeries *series = g_new0(RsTraceSeries, 1);
 
 	series->kind = kind;
+	series->block = kind == RS_TRACE_SERIES_POINTS ? BLOCK_POINTS : BLOCK_SPANS;
 	series->palette = palette;
 	series->blocks = g_array_new(FALSE, FALSE, sizeof(Block));
+	series->bases = g_array_new(FALSE, FALSE, sizeof(guint64));
 	return series;
 }
 
@@ -48,6 +57,7 @@ void rs_trace_series_free(RsTraceSeries *series)
 	for (guint i = 0; i < series->blocks->len; i++)
 		g_free(g_array_index(series->blocks, Block, i).bits);
 	g_array_unref(series->blocks);
+	g_array_unref(series->bases);
 	g_free(series->tail_ns);
 	g_free(series->tail_tags);
 	g_free(series);
@@ -118,26 +128,28 @@ static inline guint64 get_bits(const guint8 *bits, guint index, guint width)
 	return width < 64 ? word & ((G_GUINT64_CONSTANT(1) << width) - 1) : word;
 }
 
-static inline const guint8 *tags_of(const Block *block)
+static inline const guint8 *tags_of(const RsTraceSeries *series, const Block *block)
 {
-	return block->bits + bytes_of(BLOCK - 1, block->time_width);
+	return block->bits + bytes_of(series->block - 1, block->time_width);
 }
 
-static void unpack_times(const Block *block, guint64 ns[BLOCK])
+static void unpack_times(const RsTraceSeries *series, guint block, guint64 *ns)
 {
-	guint64 at = block->base;
+	const Block *from = &g_array_index(series->blocks, Block, block);
+	guint64 at = g_array_index(series->bases, guint64, block);
 
 	ns[0] = at;
-	for (guint i = 1; i < BLOCK; i++)
-		ns[i] = at += get_bits(block->bits, i - 1, block->time_width);
+	for (guint i = 1; i < series->block; i++)
+		ns[i] = at += get_bits(from->bits, i - 1, from->time_width);
 }
 
-static void unpack_tags(const Block *block, guint32 tags[BLOCK])
+static void unpack_tags(const RsTraceSeries *series, guint block, guint32 *tags)
 {
-	const guint8 *bits = tags_of(block);
+	const Block *from = &g_array_index(series->blocks, Block, block);
+	const guint8 *bits = tags_of(series, from);
 
-	for (guint i = 0; i < BLOCK; i++)
-		tags[i] = (guint32)get_bits(bits, i, block->tag_width);
+	for (guint i = 0; i < series->block; i++)
+		tags[i] = (guint32)get_bits(bits, i, from->tag_width);
 }
 
 /* ---- growing ---- */
@@ -145,15 +157,15 @@ static void unpack_tags(const Block *block, guint32 tags[BLOCK])
 /* The tail is full: it becomes a block. What comes next begins at `next`. */
 static void seal(RsTraceSeries *series, guint64 next)
 {
-	Block block = {.base = series->tail_ns[0], .before = series->before_tail};
+	Block block = {.before = series->before_tail};
 	guint64 largest = 0, largest_tag = 0;
 	gsize times, size;
 
-	for (guint i = 0; i < BLOCK; i++) {
-		guint64 until = i + 1 < BLOCK ? series->tail_ns[i + 1] : next;
+	for (guint i = 0; i < series->block; i++) {
+		guint64 until = i + 1 < series->block ? series->tail_ns[i + 1] : next;
 		guint64 lasts = until - series->tail_ns[i];
 
-		if (i + 1 < BLOCK)
+		if (i + 1 < series->block)
 			largest |= lasts;
 		largest_tag |= series->tail_tags[i];
 		add(series, &series->before_tail, series->tail_tags[i],
@@ -161,14 +173,15 @@ static void seal(RsTraceSeries *series, guint64 next)
 	}
 	block.time_width = (guint8)width_of(largest);
 	block.tag_width = (guint8)width_of(largest_tag);
-	times = bytes_of(BLOCK - 1, block.time_width);
-	size = times + bytes_of(BLOCK, block.tag_width) + sizeof(guint64);
+	times = bytes_of(series->block - 1, block.time_width);
+	size = times + bytes_of(series->block, block.tag_width) + sizeof(guint64);
 	block.bits = g_malloc0(size);
-	for (guint i = 0; i + 1 < BLOCK; i++)
+	for (guint i = 0; i + 1 < series->block; i++)
 		put_bits(block.bits, i, block.time_width,
 			 series->tail_ns[i + 1] - series->tail_ns[i]);
-	for (guint i = 0; i < BLOCK; i++)
+	for (guint i = 0; i < series->block; i++)
 		put_bits(block.bits + times, i, block.tag_width, series->tail_tags[i]);
+	g_array_append_val(series->bases, series->tail_ns[0]);
 	g_array_append_val(series->blocks, block);
 	series->packed += size;
 	series->n_tail = 0;
@@ -197,7 +210,7 @@ guint64 rs_trace_series_append(RsTraceSeries *series, guint64 ns, guint32 tag)
 				return ns;
 			}
 		}
-		if (series->n_tail == BLOCK)
+		if (series->n_tail == series->block)
 			seal(series, ns);
 	} else {
 		series->first = ns;
@@ -212,12 +225,13 @@ guint64 rs_trace_series_append(RsTraceSeries *series, guint64 ns, guint32 tag)
 
 guint64 rs_trace_series_count(const RsTraceSeries *series)
 {
-	return (guint64)series->blocks->len * BLOCK + series->n_tail;
+	return (guint64)series->blocks->len * series->block + series->n_tail;
 }
 
 gsize rs_trace_series_size(const RsTraceSeries *series)
 {
-	return sizeof(*series) + series->packed + series->blocks->len * sizeof(Block) +
+	return sizeof(*series) + series->packed +
+	       series->blocks->len * (sizeof(Block) + sizeof(guint64)) +
 	       series->tail_room * (sizeof(guint64) + sizeof(guint32));
 }
 
@@ -231,6 +245,11 @@ guint64 rs_trace_series_last(const RsTraceSeries *series)
 	return series->n_tail ? series->tail_ns[series->n_tail - 1] : 0;
 }
 
+static guint64 base_at(const RsTraceSeries *series, guint i)
+{
+	return g_array_index(series->bases, guint64, i);
+}
+
 static const Block *block_at(const RsTraceSeries *series, guint i)
 {
 	return &g_array_index(series->blocks, Block, i);
@@ -240,20 +259,20 @@ guint rs_trace_series_read(const RsTraceSeries *series, guint64 index, guint n, 
 			   guint32 *tags)
 {
 	guint64 count = rs_trace_series_count(series);
-	guint64 times[BLOCK];
-	guint32 marks[BLOCK];
+	guint64 times[BLOCK_MAX];
+	guint32 marks[BLOCK_MAX];
 	guint done = 0;
 
 	while (done < n && index + done < count) {
 		guint64 at = index + done;
-		guint block = (guint)(at / BLOCK), from = at % BLOCK;
+		guint block = (guint)(at / series->block), from = at % series->block;
 		gboolean sealed = block < series->blocks->len;
-		guint take = MIN((sealed ? BLOCK : series->n_tail) - from, n - done);
+		guint take = MIN((sealed ? series->block : series->n_tail) - from, n - done);
 
 		if (sealed && ns)
-			unpack_times(block_at(series, block), times);
+			unpack_times(series, block, times);
 		if (sealed && tags)
-			unpack_tags(block_at(series, block), marks);
+			unpack_tags(series, block, marks);
 		if (ns)
 			memcpy(ns + done, (sealed ? times : series->tail_ns) + from,
 			       take * sizeof(*ns));
@@ -266,29 +285,30 @@ guint rs_trace_series_read(const RsTraceSeries *series, guint64 index, guint n, 
 }
 
 /*
- * Of blocks from `low` on, how many begin before `ns` (`low` of them do, or it is 0). The tail
- * counts as one.
+ * How many blocks begin before `ns`, the tail included: at least `low` of those that are sealed
+ * do. `guess` more of them may do so.
  */
-static guint blocks_before(const RsTraceSeries *series, guint low, guint64 ns)
+static guint blocks_before(const RsTraceSeries *series, guint low, guint guess, guint64 ns)
 {
-	guint high = series->blocks->len, step = 1;
+	guint n = series->blocks->len, high = n;
 
-	while (low + step < high && block_at(series, low + step)->base < ns) {
+	for (guint step = MAX(guess, 1); step <= n - low;
+	     step = MAX(guess / 8, 1), guess = 16 * step) {
+		if (base_at(series, low + step - 1) >= ns) {
+			high = low + step - 1;
+			break;
+		}
 		low += step;
-		step *= 2;
 	}
-	high = MIN(high, low + step);
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (block_at(series, middle)->base < ns)
+		if (base_at(series, middle) < ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == series->blocks->len && series->n_tail && series->tail_ns[0] < ns)
-		low++;
-	return low;
+	return low + (low == n && series->n_tail && series->tail_ns[0] < ns);
 }
 
 /* Of a block that begins before `ns`: how many of its items are earlier. */
@@ -304,8 +324,8 @@ static guint rank_in(const RsTraceSeries *series, guint block, guint64 ns)
 		return n;
 	}
 	sealed = block_at(series, block);
-	at = sealed->base;
-	for (; n < BLOCK; n++) {
+	at = base_at(series, block);
+	for (; n < series->block; n++) {
 		at += get_bits(sealed->bits, n - 1, sealed->time_width);
 		if (at >= ns)
 			break;
@@ -315,9 +335,9 @@ static guint rank_in(const RsTraceSeries *series, guint block, guint64 ns)
 
 guint64 rs_trace_series_rank(const RsTraceSeries *series, guint64 ns)
 {
-	guint n = blocks_before(series, 0, ns);
+	guint n = blocks_before(series, 0, series->blocks->len / 2, ns);
 
-	return n ? (guint64)(n - 1) * BLOCK + rank_in(series, n - 1, ns) : 0;
+	return n ? (guint64)(n - 1) * series->block + rank_in(series, n - 1, ns) : 0;
 }
 
 static gboolean is_wanted(const guint32 *wanted, guint n_wanted, guint32 tag)
@@ -329,38 +349,42 @@ guint64 rs_trace_series_find(const RsTraceSeries *series, guint64 index, gboolea
 			     const guint32 *wanted, guint n_wanted)
 {
 	guint64 count = rs_trace_series_count(series);
-	guint32 tags[BLOCK];
+	guint32 tags[BLOCK_MAX];
 	guint64 at;
 
 	if (!count || (forward && index >= count))
 		return G_MAXUINT64;
 	for (at = MIN(index, count - 1);;) {
-		guint64 start = at / BLOCK * BLOCK;
-		guint n = rs_trace_series_read(series, start, BLOCK, NULL, tags);
+		guint64 start = at / series->block * series->block;
+		guint n = rs_trace_series_read(series, start, series->block, NULL, tags);
 
 		for (guint i = (guint)(at - start); i < n; i += forward ? 1 : -1u)
 			if (is_wanted(wanted, n_wanted, tags[i]))
 				return start + i;
-		if (forward ? start + BLOCK >= count : !start)
+		if (forward ? start + series->block >= count : !start)
 			return G_MAXUINT64;
-		at = forward ? start + BLOCK : start - 1;
+		at = forward ? start + series->block : start - 1;
 	}
 }
 
 /* ---- columns ---- */
 
-/* A place in the series that goes forward: before item `n` of `block`, whose items are unpacked. */
+/* A place in the series that goes forward: item `n` of `block`, and the sums of all before it. */
 typedef struct {
 	const RsTraceSeries *series;
 	guint64 end;   /* where the last span ends */
-	guint block;   /* G_MAXUINT: none yet */
-	guint n, size; /* of the block's items, those that are summed up, and all */
-	const guint64 *ns;
-	const guint32 *tags;
-	guint64 times[BLOCK];
-	guint32 marks[BLOCK];
-	RsTraceShade sum; /* of all before item n */
+	guint blocks;  /* sealed ones that begin before the last edge */
+	guint stride;  /* how many more those were than at the edge before */
+	guint block;   /* in which item `n` is; G_MAXUINT: none yet */
+	guint n, size; /* of `size` items */
+	guint64 ns;    /* of item `n` */
+	RsTraceShade sum;
 } Walk;
+
+static gboolean in_tail(const Walk *walk)
+{
+	return walk->block == walk->series->blocks->len;
+}
 
 static void enter(Walk *walk, guint block)
 {
@@ -368,54 +392,118 @@ static void enter(Walk *walk, guint block)
 
 	walk->block = block;
 	walk->n = 0;
-	if (block == series->blocks->len) {
-		walk->ns = series->tail_ns;
-		walk->tags = series->tail_tags;
-		walk->size = series->n_tail;
-		walk->sum = series->before_tail;
-		return;
-	}
-	unpack_times(block_at(series, block), walk->times);
-	unpack_tags(block_at(series, block), walk->marks);
-	walk->ns = walk->times;
-	walk->tags = walk->marks;
-	walk->size = BLOCK;
-	walk->sum = block_at(series, block)->before;
+	walk->size = in_tail(walk) ? series->n_tail : series->block;
+	walk->ns = in_tail(walk) ? series->tail_ns[0] : base_at(series, block);
+	walk->sum = in_tail(walk) ? series->before_tail : block_at(series, block)->before;
 }
 
-/* Where the span of item n ends. */
-static guint64 end_of(const Walk *walk)
+/* Where a sealed block ends, which is where the next one begins. */
+static guint64 end_of_block(const RsTraceSeries *series, guint block)
 {
-	if (walk->n + 1 < walk->size)
-		return walk->ns[walk->n + 1];
-	if (walk->block < walk->series->blocks->len)
-		return walk->block + 1 < walk->series->blocks->len
-			       ? block_at(walk->series, walk->block + 1)->base
-			       : walk->series->tail_ns[0];
-	return MAX(walk->end, walk->ns[walk->n]);
+	return block + 1 < series->blocks->len ? base_at(series, block + 1) : series->tail_ns[0];
+}
+
+/* Passes all points that are earlier than `ns`, or all spans that end by then. */
+static inline void pass_sealed(Walk *walk, guint64 ns, gboolean points)
+{
+	const Block *block = block_at(walk->series, walk->block);
+	const guint8 *times = block->bits, *tags = tags_of(walk->series, block);
+	guint n = walk->n, last = walk->size - 1;
+	guint64 at = walk->ns;
+
+	for (; n <= last; n++) {
+		guint64 next = n < last ? at + get_bits(times, n, block->time_width)
+					: end_of_block(walk->series, walk->block);
+
+		if (points ? at >= ns : next > ns)
+			break;
+		add(walk->series, &walk->sum, (guint32)get_bits(tags, n, block->tag_width),
+		    points ? 1 : next - at);
+		at = next;
+	}
+	walk->n = n;
+	walk->ns = at;
+}
+
+static void pass_tail(Walk *walk, guint64 ns, gboolean points)
+{
+	const RsTraceSeries *series = walk->series;
+
+	for (; walk->n < walk->size; walk->n++) {
+		guint64 next = walk->n + 1 < walk->size ? series->tail_ns[walk->n + 1]
+							: MAX(walk->end, walk->ns);
+
+		if (points ? walk->ns >= ns : next > ns)
+			break;
+		add(series, &walk->sum, series->tail_tags[walk->n], points ? 1 : next - walk->ns);
+		walk->ns = next;
+	}
+}
+
+static guint32 tag_of(const Walk *walk)
+{
+	const Block *block;
+
+	if (in_tail(walk))
+		return walk->series->tail_tags[walk->n];
+	block = block_at(walk->series, walk->block);
+	return (guint32)get_bits(tags_of(walk->series, block), walk->n, block->tag_width);
+}
+
+/* Of the sums of a sealed block, a share is before `ns`: of its items, or of its time. */
+static RsTraceShade share_before(const RsTraceSeries *series, guint block, guint64 ns)
+{
+	RsTraceShade sum = block_at(series, block)->before, all, part;
+	guint64 from = base_at(series, block), until = end_of_block(series, block);
+	double share = (double)(ns - from) / (double)(until - from);
+
+	all = block + 1 < series->blocks->len ? block_at(series, block + 1)->before
+					      : series->before_tail;
+	all = difference(all, sum);
+	part.weight = (guint64)((double)all.weight * share);
+	if (series->kind == RS_TRACE_SERIES_POINTS) {
+		part.weight = rank_in(series, block, ns);
+		share = (double)part.weight / series->block;
+	}
+	sum.weight += part.weight;
+	sum.red += (guint64)((double)all.red * share);
+	sum.green += (guint64)((double)all.green * share);
+	sum.blue += (guint64)((double)all.blue * share);
+	return sum;
 }
 
 /* The sums of all that is before `ns`, which is no earlier than at the last call. */
-static RsTraceShade before(Walk *walk, guint64 ns)
+static RsTraceShade before(Walk *walk, guint64 ns, guint64 grain)
 {
-	guint blocks = blocks_before(walk->series, walk->block == G_MAXUINT ? 0 : walk->block, ns);
+	const RsTraceSeries *series = walk->series;
+	guint blocks = blocks_before(series, walk->blocks, walk->stride, ns), last = blocks - 1;
 	RsTraceShade sum;
 
+	walk->stride = MIN(blocks, series->blocks->len) - walk->blocks;
+	walk->blocks += walk->stride;
 	if (!blocks)
 		return (RsTraceShade){0};
-	if (walk->block != blocks - 1)
-		enter(walk, blocks - 1);
-	if (walk->series->kind == RS_TRACE_SERIES_POINTS) {
-		for (; walk->n < walk->size && walk->ns[walk->n] < ns; walk->n++)
-			add(walk->series, &walk->sum, walk->tags[walk->n], 1);
-		return walk->sum;
+	if (last < series->blocks->len) {
+		guint64 length = end_of_block(series, last) - base_at(series, last);
+
+		if (length <= grain / 4)
+			return block_at(series, last)->before;
+		if (length <= grain && ns < end_of_block(series, last))
+			return share_before(series, last, ns);
 	}
-	for (; walk->n < walk->size && end_of(walk) <= ns; walk->n++)
-		add(walk->series, &walk->sum, walk->tags[walk->n],
-		    end_of(walk) - walk->ns[walk->n]);
+	if (walk->block != last)
+		enter(walk, last);
+	if (in_tail(walk))
+		pass_tail(walk, ns, series->kind == RS_TRACE_SERIES_POINTS);
+	else if (series->kind == RS_TRACE_SERIES_POINTS)
+		pass_sealed(walk, ns, TRUE);
+	else
+		pass_sealed(walk, ns, FALSE);
+	if (series->kind == RS_TRACE_SERIES_POINTS)
+		return walk->sum;
 	sum = walk->sum;
-	if (walk->n < walk->size && walk->ns[walk->n] < ns)
-		add(walk->series, &sum, walk->tags[walk->n], ns - walk->ns[walk->n]);
+	if (walk->n < walk->size && walk->ns < ns)
+		add(series, &sum, tag_of(walk), ns - walk->ns);
 	return sum;
 }
 
@@ -423,11 +511,15 @@ void rs_trace_series_columns(const RsTraceSeries *series, const guint64 *edges, 
 			     guint64 end, RsTraceShade *out)
 {
 	Walk walk = {.series = series, .end = end, .block = G_MAXUINT};
-	RsTraceShade last = before(&walk, edges[0]);
+	RsTraceShade last = before(&walk, edges[0], 0);
 
 	for (guint i = 0; i < n; i++) {
-		RsTraceShade next = before(&walk, edges[i + 1]);
+		guint64 grain = 0;
+		RsTraceShade next;
 
+		if (i + 1 < n)
+			grain = MIN(edges[i + 1] - edges[i], edges[i + 2] - edges[i + 1]) / 2;
+		next = before(&walk, edges[i + 1], grain);
 		out[i] = difference(next, last);
 		last = next;
 	}

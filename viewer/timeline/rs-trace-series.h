@@ -77,7 +77,12 @@ typedef struct {
 
 /*
  * Fills out[0..n-1]: of each stretch [edges[i], edges[i+1]). Edges do not go back. The last span
- * lasts to `end`. A stretch of more than 2^54 ns may have a wrong colour, not a wrong weight.
+ * lasts to `end`. Each item counts in one stretch, and where 128 points or 32 spans last longer
+ * than half a stretch, all is exact. Where they are denser:
+ *   - points within 1/8 of a stretch from an edge may count on its other side,
+ *   - of sums, what lies within half a stretch from an edge may be divided between its sides.
+ * The first and the last edge are always exact. Colours of a stretch of more than 2^54 ns may be
+ * wrong; weights are not.
  */
 void rs_trace_series_columns(const RsTraceSeries *series, const guint64 *edges, guint n,
 			     guint64 end, RsTraceShade *out);

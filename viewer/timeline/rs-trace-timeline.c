@@ -87,10 +87,16 @@ static gboolean task_equal(gconstpointer a, gconstpointer b)
 	return x->pid == y->pid && x->machine == y->machine && x->boot == y->boot;
 }
 
-RsTraceTimeline *rs_trace_timeline_new(void)
+guint32 rs_trace_timeline_state_colour(RsTraceTaskState state)
 {
 	static const guint32 states[RS_TRACE_STATES] = {
 		RS_TRACE_PALETTE_NONE, 0x2ec27e, 0xf5c211, 0x9a9996, 0xc061cb, 0x3d3846};
+
+	return state < RS_TRACE_STATES ? states[state] : RS_TRACE_PALETTE_NONE;
+}
+
+RsTraceTimeline *rs_trace_timeline_new(void)
+{
 	RsTraceTimeline *timeline = g_new0(RsTraceTimeline, 1);
 
 	g_atomic_ref_count_init(&timeline->refs);
@@ -102,7 +108,7 @@ RsTraceTimeline *rs_trace_timeline_new(void)
 	palette_add(&timeline->task_palette, RS_TRACE_PALETTE_NONE);
 	palette_add(&timeline->task_palette, RS_TRACE_PALETTE_NONE);
 	for (guint i = 0; i < RS_TRACE_STATES; i++)
-		palette_add(&timeline->state_palette, states[i]);
+		palette_add(&timeline->state_palette, rs_trace_timeline_state_colour(i));
 	palette_add(&timeline->gap_palette, RS_TRACE_PALETTE_NONE);
 	palette_add(&timeline->gap_palette, 0xe01b24);
 	timeline->sources = g_ptr_array_new_with_free_func(source_free);
@@ -147,6 +153,11 @@ void rs_trace_timeline_unref(RsTraceTimeline *timeline)
 	g_array_unref(timeline->gap_palette.colours);
 	g_mutex_clear(&timeline->lock);
 	g_free(timeline);
+}
+
+gboolean rs_trace_timeline_is_alone(const RsTraceTimeline *timeline)
+{
+	return g_atomic_ref_count_compare((gatomicrefcount *)&timeline->refs, 1);
 }
 
 /* ---- writing down ---- */

@@ -5,10 +5,10 @@
  * bytes for each event, and grows while the trace is read (docs/adr/0026-timeline.md).
  *
  * Threads: one thread takes records. Any other looks at the timeline between
- * rs_trace_timeline_lock() and rs_trace_timeline_unlock(). All functions that take a const timeline,
- * and all that its structs hold, want that. The taking thread holds the lock for a fraction of a
- * millisecond at a time. What is there never goes away: rings, tasks and classes keep their numbers
- * and addresses as long as the timeline.
+ * rs_trace_timeline_lock() and rs_trace_timeline_unlock(). All functions that take a const
+ * timeline want that, and so does all that its structs hold. The taking thread holds the lock for a
+ * fraction of a millisecond at a time. What is there never goes away: rings, tasks and classes keep
+ * their numbers and addresses as long as the timeline.
  *
  * Trust: records and names are hostile. All is bounded: RS_TRACE_TIMELINE_TASKS tasks,
  * RS_TRACE_TIMELINE_CLASSES classes and RS_TRACE_TIMELINE_RINGS rings. What comes after them
@@ -77,6 +77,9 @@ typedef enum {
 	RS_TRACE_STATES,
 } RsTraceTaskState;
 
+/* 0xRRGGBB, or RS_TRACE_PALETTE_NONE. Needs no lock. */
+guint32 rs_trace_timeline_state_colour(RsTraceTaskState state);
+
 typedef struct {
 	guint machine; /* index of the source whose pids it has */
 	guint32 pid;
@@ -100,6 +103,8 @@ RsTraceTimeline *rs_trace_timeline_ref(RsTraceTimeline *timeline);
 /* Any thread. NULL is accepted. */
 void rs_trace_timeline_unref(RsTraceTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceTimeline, rs_trace_timeline_unref)
+/* Any thread. There is one reference to it, the caller's. */
+gboolean rs_trace_timeline_is_alone(const RsTraceTimeline *timeline);
 
 /* ---- the taking thread ---- */
 

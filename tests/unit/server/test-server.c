@@ -7,6 +7,7 @@
 
 #include <rs-trace-client.h>
 #include <rs-trace-session-error.h>
+#include <rs-trace-sites.h>
 #include <rs-trace-watch.h>
 #include "sham.h"
 #include <errno.h>
@@ -791,6 +792,57 @@ static GVariant *provider_row(RsDBusSession1 *c, guint slot)
 	return row;
 }
 
+static void on_sites(GObject *object, GAsyncResult *result, gpointer data)
+{
+	RsTraceSites **sites = data;
+	g_autoptr(GError) error = NULL;
+
+	*sites = rs_trace_sites_get_finish(result, &error);
+	g_assert_no_error(error);
+}
+
+/* Of one guest many, which come in parts, and of the other, which patches itself, none. */
+static void test_sites(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(RsTraceSites) some = NULL, all = NULL, none = NULL;
+	g_autoptr(GVariant) rows = NULL;
+	g_autoptr(GError) error = NULL;
+	GVariantDict options;
+	const RsTraceSite *site;
+
+	some = rs_trace_sites_get(c, "sched:switch", 10, NULL);
+	g_assert_cmpuint(some->sites->len, ==, 1);
+	g_assert_false(some->cut);
+	g_assert_cmpuint(some->self_patch->len, ==, 1);
+	g_assert_cmpuint(g_array_index(some->self_patch, guint32, 0), ==, 1);
+	site = some->sites->pdata[0];
+	g_assert_cmpstr(site->name, ==, "switch");
+	g_assert_cmpstr(site->system, ==, "sched");
+	g_assert_cmpstr(site->source, ==, "other");
+	g_assert_cmpuint(site->source_number, ==, 2);
+	g_assert_cmpuint(site->event, ==, RS_FIRST_EVENT_ID);
+	g_assert_cmpstr(site->state, ==, "off");
+	g_assert_cmpuint(site->arch, ==, RS_ARCH_X86_64);
+	/* There is nothing before it. */
+	g_assert_cmpuint(g_bytes_get_size(site->text), ==, 32);
+	g_assert_cmphex(site->text_address, ==, site->address);
+
+	rs_trace_sites_get_async(c, "bulk:*", 1000, NULL, on_sites, &all);
+	while (!all)
+		g_main_context_iteration(g_main_context_get_thread_default(), TRUE);
+	g_assert_cmpuint(all->sites->len, ==, 1000);
+	g_assert_true(all->cut);
+	none = rs_trace_sites_get(c, "nix", 1000, NULL);
+	g_assert_cmpuint(none->sites->len, ==, 0);
+
+	g_variant_dict_init(&options, NULL);
+	g_variant_dict_insert(&options, "before", "t", (guint64)1);
+	g_assert_false(rs_dbus_session1_call_sites_sync(c, "", g_variant_dict_end(&options), &rows,
+							NULL, NULL, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+}
+
 static void test_providers(struct host *host)
 {
 	static const char *const more[] = {"one", NULL};
@@ -961,6 +1013,7 @@ int main(int argc, char **argv)
 		void (*body)(struct host *host);
 		void (*set_up)(struct host *host, gconstpointer data);
 	} tests[] = {
+		{"/server/server/sites", test_sites, set_up_bulk},
 		{"/server/server/part", test_part, set_up_other},
 		{"/server/server/sources", test_sources, set_up_other},
 		{"/server/server/late", test_late, set_up_bulk},

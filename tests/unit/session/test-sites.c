@@ -127,6 +127,97 @@ static void test_sites(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(f->said->str, ==, "");
 }
 
+/* ---- the list of sites ---- */
+
+static const struct rs_session_site *site_of(const GArray *list, guint n)
+{
+	return &g_array_index(list, struct rs_session_site, n);
+}
+
+/* The guest has no memory before its first page, in which its text begins. */
+static uint8_t first_byte(const struct rs_session_site *site)
+{
+	const uint64_t before = MIN(RS_SESSION_SITE_BEFORE, site->at.v % 4096);
+
+	g_assert_cmphex(site->text_at.v, ==, site->at.v - before);
+	g_assert_cmpuint(site->text_size, ==, before + RS_SESSION_SITE_AFTER);
+	return site->text[before];
+}
+
+static GArray *list_sites(struct fixture *f, const char *glob)
+{
+	uint64_t next;
+	GArray *list = rs_session_list_sites(f->session, glob, 0, &next);
+
+	g_assert_cmpuint(next, ==, 0);
+	return list;
+}
+
+/* Each with its state and the text that is there now. */
+static void test_list(struct fixture *f, gconstpointer data)
+{
+	static const char *const net[] = {"rx", "tx", NULL};
+	g_autoptr(GArray) all = NULL, rx = NULL, none = NULL, off = NULL;
+
+	f->sham->more_sites = 2;
+	sham_provider(f->sham, "net", net);
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "rx", NULL, NULL), ==, 0);
+	all = list_sites(f, NULL);
+	g_assert_cmpuint(all->len, ==, 8);
+	for (guint i = 0; i < all->len; i++) {
+		const struct rs_session_site *site = site_of(all, i);
+		const bool on = strcmp(site->event->name, "rx") == 0;
+
+		g_assert_cmpint(site->state, ==, on ? RS_SESSION_SITE_ON : RS_SESSION_SITE_OFF);
+		g_assert_cmphex(first_byte(site), ==, on ? 0xe9 : 0x0f);
+	}
+	rx = list_sites(f, "net:rx");
+	g_assert_cmpuint(rx->len, ==, 3);
+	g_assert_cmphex(site_of(rx, 1)->at.v, !=, site_of(rx, 0)->at.v);
+	none = list_sites(f, "nix");
+	g_assert_cmpuint(none->len, ==, 0);
+}
+
+static void test_list_refused(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GArray) before = list_sites(f, "switch"), after = NULL;
+
+	/* The guest has written something else there. */
+	f->sham->text[site_of(before, 0)->at.v - 0x100000] = 0xcc;
+	g_assert_cmpint(rs_session_enable(f->session, RS_OWNER_HOST, "switch", NULL, NULL), ==, 0);
+	after = list_sites(f, "switch");
+	g_assert_cmpuint(after->len, ==, 1);
+	g_assert_cmpint(site_of(after, 0)->state, ==, RS_SESSION_SITE_REFUSED);
+	g_assert_cmphex(first_byte(site_of(after, 0)), ==, 0xcc);
+}
+
+/* Whoever asks for very many gets them in parts, each of them once. */
+static void test_list_parts(struct fixture *f, gconstpointer data)
+{
+	const guint many = 1000;
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	struct rs_source_stat stat;
+	uint64_t next = 0;
+	guint parts = 0;
+
+	sham_bulk(f->sham, "bulk", "many", many);
+	do {
+		rs_session_refresh(f->session);
+		rs_session_stat(f->session, &stat);
+	} while (stat.sites < many + 2);
+	do {
+		g_autoptr(GArray) list = rs_session_list_sites(f->session, "bulk:*", next, &next);
+
+		g_assert_cmpuint(list->len, <=, 128);
+		for (guint i = 0; i < list->len; i++)
+			g_assert_true(
+				g_hash_table_add(seen, GSIZE_TO_POINTER(site_of(list, i)->at.v)));
+		parts++;
+	} while (next);
+	g_assert_cmpuint(g_hash_table_size(seen), ==, many);
+	g_assert_cmpuint(parts, >=, many / 128);
+}
+
 /* Who ends a session is told on stderr if our jumps may be left in a guest, and else nothing. */
 static void test_destroyed(struct fixture *f, gconstpointer data)
 {
@@ -475,6 +566,10 @@ int main(int argc, char **argv)
 	static const guint bad[] = {1, 16, 17, 40, 128, 129, 400};
 	g_test_init(&argc, &argv, NULL);
 	g_test_add("/sites/of-each-event", struct fixture, NULL, set_up, test_sites, tear_down);
+	g_test_add("/sites/list", struct fixture, NULL, set_up, test_list, tear_down);
+	g_test_add("/sites/list/refused", struct fixture, NULL, set_up, test_list_refused,
+		   tear_down);
+	g_test_add("/sites/list/parts", struct fixture, NULL, set_up, test_list_parts, tear_down);
 	g_test_add("/sites/destroyed", struct fixture, NULL, set_up_quiet, test_destroyed,
 		   tear_down);
 	g_test_add("/sites/destroyed-in-vain", struct fixture, "*", set_up_quiet, test_destroyed,

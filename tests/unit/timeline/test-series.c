@@ -70,7 +70,7 @@ static guint64 random_step(void)
 	case 0:
 		return (guint64)g_test_rand_int_range(0, 1 << 30) * 1000;
 	case 1:
-		return (guint64)g_test_rand_int_range(0, 1 << 30) << 20;
+		return (guint64)g_test_rand_int_range(0, 1 << 30) << 13;
 	case 2 ... 8:
 		return 0;
 	default:
@@ -122,11 +122,67 @@ static RsTraceShade brute(const Fixture *f, guint64 from, guint64 until, guint64
 	return sum;
 }
 
-static void check_columns(const Fixture *f, guint64 from, guint64 until)
+/* Whether nowhere as many items as a block has lie within half a column. */
+static gboolean is_sparse(const Fixture *f, guint64 column)
+{
+	guint block = f->kind == RS_TRACE_SERIES_POINTS ? 128 : 32;
+
+	for (guint i = 0; i + block < f->ns->len; i++)
+		if (ns_at(f, i + block) - ns_at(f, i) <= column / 2)
+			return FALSE;
+	return TRUE;
+}
+
+static void assert_between(guint64 value, guint64 low, guint64 high)
+{
+	/* Shares are rounded. */
+	g_assert_cmpuint(value + 64 + (value >> 40), >=, low);
+	g_assert_cmpuint(value, <=, high + 64 + (high >> 40));
+}
+
+/* What is before an edge is no more and no less than what is before any place close to it. */
+static void check_edge(const Fixture *f, const guint64 *edges, guint i, guint64 end,
+		       const RsTraceShade *sum)
+{
+	guint64 shorter = MIN(edges[i] - edges[i - 1], edges[i + 1] - edges[i]);
+	RsTraceShade low = brute(f, edges[0], MAX(edges[i] - shorter / 2, edges[0]), end);
+	RsTraceShade high = brute(f, edges[0], edges[i] + shorter / 2, end);
+
+	assert_between(sum->red, low.red, high.red);
+	assert_between(sum->green, low.green, high.green);
+	assert_between(sum->blue, low.blue, high.blue);
+	assert_between(sum->weight, low.weight, high.weight);
+	if (f->kind != RS_TRACE_SERIES_POINTS)
+		return;
+	low = brute(f, edges[0], MAX(edges[i] - shorter / 8, edges[0]), end);
+	high = brute(f, edges[0], edges[i], end);
+	g_assert_cmpuint(sum->weight, >=, low.weight);
+	g_assert_cmpuint(sum->weight, <=, high.weight);
+}
+
+static void add_shade(RsTraceShade *sum, const RsTraceShade *more)
+{
+	sum->weight += more->weight;
+	sum->red += more->red;
+	sum->green += more->green;
+	sum->blue += more->blue;
+}
+
+static void assert_same(const RsTraceShade *a, const RsTraceShade *b)
+{
+	g_assert_cmpuint(a->weight, ==, b->weight);
+	g_assert_cmpuint(a->red, ==, b->red);
+	g_assert_cmpuint(a->green, ==, b->green);
+	g_assert_cmpuint(a->blue, ==, b->blue);
+}
+
+/* Returns whether it had to be exact. */
+static gboolean check_columns(const Fixture *f, guint64 from, guint64 until)
 {
 	guint64 end = rs_trace_series_last(f->series) + (guint64)g_test_rand_int_range(0, 9999);
+	gboolean exact = is_sparse(f, (until - from) / EDGES + 1);
 	guint64 edges[EDGES + 1];
-	RsTraceShade out[EDGES];
+	RsTraceShade out[EDGES], sum = {0}, all = brute(f, from, until, end);
 
 	for (guint i = 0; i <= EDGES; i++)
 		edges[i] = from + (guint64)(((unsigned __int128)(until - from) * i) / EDGES);
@@ -134,11 +190,14 @@ static void check_columns(const Fixture *f, guint64 from, guint64 until)
 	for (guint i = 0; i < EDGES; i++) {
 		RsTraceShade expected = brute(f, edges[i], edges[i + 1], end);
 
-		g_assert_cmpuint(out[i].weight, ==, expected.weight);
-		g_assert_cmpuint(out[i].red, ==, expected.red);
-		g_assert_cmpuint(out[i].green, ==, expected.green);
-		g_assert_cmpuint(out[i].blue, ==, expected.blue);
+		if (exact)
+			assert_same(&out[i], &expected);
+		else if (i)
+			check_edge(f, edges, i, end, &sum);
+		add_shade(&sum, &out[i]);
 	}
+	assert_same(&sum, &all);
+	return exact;
 }
 
 static guint64 random_time(const Fixture *f)
@@ -149,23 +208,28 @@ static guint64 random_time(const Fixture *f)
 
 static void test_columns(gconstpointer kind)
 {
-	static const guint sizes[] = {1, 2, 127, 128, 129, 255, 256, 257, 1000, 5000};
+	static const guint sizes[] = {1, 2, 127, 128, 129, 255, 256, 257, 1000, 5000, 30000};
+	guint exact = 0, dense = 0;
 
 	for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
 		Fixture f;
 
 		set_up(&f, GPOINTER_TO_INT(kind));
 		fill(&f, sizes[s]);
-		check_columns(&f, 0, rs_trace_series_last(f.series) + 5000);
+		dense += !check_columns(&f, 0, rs_trace_series_last(f.series) + 5000);
 		for (guint i = 0; i < 20; i++) {
 			guint64 a = random_time(&f), b = random_time(&f);
 
-			check_columns(&f, MIN(a, b), MAX(a, b));
-			check_columns(&f, a, a + EDGES);
-			check_columns(&f, a, a + EDGES / 2); /* columns of no length */
+			dense += !check_columns(&f, MIN(a, b), MAX(a, b));
+			dense += !check_columns(&f, a, a + 60000000);
+			exact += check_columns(&f, a, a + 5000);
+			exact += check_columns(&f, a, a + EDGES);
+			exact += check_columns(&f, a, a + EDGES / 2); /* columns of no length */
 		}
 		tear_down(&f);
 	}
+	g_assert_cmpuint(exact, >, 300);
+	g_assert_cmpuint(dense, >, 20);
 }
 
 static void test_items(gconstpointer kind)

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/rs-viewer-rows.h"
+
+#include "rs-trace-escape.h"
+
+/* What is kept. Each row has three texts of up to 64 KiB, so bytes are counted too. */
+#define KEPT_ROWS 4096u
+#define KEPT_BYTES (32u << 20)
+/* Rows before and behind those in view that are read once these are there. */
+#define MARGIN 64u
+#define VIEW_MAX 1024u
+/* A row of a running session may come later than the timeline has it. */
+#define AGAIN_US (300 * 1000)
+#define AGAIN_TIMES 20u
+
+typedef struct _Request Request;
+
+typedef struct {
+	guint64 number;
+	RsTraceRow *row;  /* NULL: it is not there */
+	gsize size;       /* bytes, about */
+	Request *request; /* under way; NULL: it is not */
+	gint64 failed;    /* when; 0: it has not */
+	guint failures;
+	GList link; /* in rows->used */
+} Entry;
+
+/* Rows that are being read. It belongs to the callback, which comes in any case. */
+struct _Request {
+	RsViewerRows *rows; /* NULL: it was cancelled */
+	RsTraceTimeline *timeline;
+	GCancellable *cancellable;
+	GArray *numbers;
+};
+
+struct _RsViewerRows {
+	GObject parent_instance;
+	RsTraceDocument *document;
+	RsTraceTimeline *timeline;
+	gboolean details;
+	GHashTable *entries; /* by number */
+	GQueue used;         /* the one that was in view last comes first */
+	gsize bytes;
+	GQueue requests;
+	guint64 view_first;
+	guint view_n;
+};
+
+G_DEFINE_FINAL_TYPE(RsViewerRows, rs_viewer_rows, G_TYPE_OBJECT)
+
+enum { GROWN, REPLACED, READ, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+/* ---- what is kept ---- */
+
+static gsize length_of(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+static gsize size_of(const RsTraceRow *row)
+{
+	gsize size = sizeof(*row) + length_of(row->line) + length_of(row->json) +
+		     length_of(row->text) + length_of(row->format);
+
+	if (row->payload)
+		size += 4 * g_bytes_get_size(row->payload); /* and the texts of its fields */
+	return size;
+}
+
+static void drop(RsViewerRows *self, Entry *entry)
+{
+	self->bytes -= entry->size;
+	g_queue_unlink(&self->used, &entry->link);
+	g_hash_table_remove(self->entries, &entry->number);
+}
+
+static void free_entry(gpointer data)
+{
+	Entry *entry = data;
+
+	rs_trace_row_unref(entry->row);
+	g_free(entry);
+}
+
+static Entry *find(RsViewerRows *self, guint64 number)
+{
+	return g_hash_table_lookup(self->entries, &number);
+}
+
+static Entry *add(RsViewerRows *self, guint64 number)
+{
+	Entry *entry = g_new0(Entry, 1);
+
+	entry->number = number;
+	entry->link.data = entry;
+	g_queue_push_head_link(&self->used, &entry->link);
+	g_hash_table_insert(self->entries, &entry->number, entry);
+	return entry;
+}
+
+static void touch(RsViewerRows *self, Entry *entry)
+{
+	g_queue_unlink(&self->used, &entry->link);
+	g_queue_push_head_link(&self->used, &entry->link);
+}
+
+/* Those under way stay: their number is bound by itself. */
+static void tidy(RsViewerRows *self)
+{
+	GList *next;
+
+	for (GList *link = self->used.tail; link; link = next) {
+		Entry *entry = link->data;
+
+		next = link->prev;
+		if (self->used.length <= KEPT_ROWS && self->bytes <= KEPT_BYTES)
+			return;
+		if (!entry->request)
+			drop(self, entry);
+	}
+}
+
+/* ---- requests ---- */
+
+static void forget(RsViewerRows *self, Request *request)
+{
+	for (guint i = 0; i < request->numbers->len; i++) {
+		Entry *entry = find(self, g_array_index(request->numbers, guint64, i));
+
+		if (!entry || entry->request != request)
+			continue;
+		entry->request = NULL;
+		if (!entry->row && !entry->failed)
+			drop(self, entry);
+	}
+	g_queue_remove(&self->requests, request);
+}
+
+static void cancel(RsViewerRows *self, Request *request)
+{
+	forget(self, request);
+	request->rows = NULL;
+	g_cancellable_cancel(request->cancellable);
+}
+
+static void cancel_all(RsViewerRows *self)
+{
+	while (self->requests.head)
+		cancel(self, self->requests.head->data);
+}
+
+static void forget_all(RsViewerRows *self)
+{
+	cancel_all(self);
+	g_hash_table_remove_all(self->entries);
+	g_queue_init(&self->used);
+	self->bytes = 0;
+	self->view_n = 0;
+}
+
+static void free_request(Request *request)
+{
+	rs_trace_timeline_unref(request->timeline);
+	g_object_unref(request->cancellable);
+	g_array_unref(request->numbers);
+	g_free(request);
+}
+
+static void take(RsViewerRows *self, Entry *entry, RsTraceRow *row)
+{
+	self->bytes -= entry->size;
+	g_clear_pointer(&entry->row, rs_trace_row_unref);
+	entry->row = row ? rs_trace_row_ref(row) : NULL;
+	entry->size = row ? size_of(row) : 0;
+	entry->failed = row ? 0 : g_get_monotonic_time();
+	entry->failures += !row;
+	self->bytes += entry->size;
+}
+
+static void on_read(GObject *document, GAsyncResult *result, gpointer data)
+{
+	Request *request = data;
+	RsViewerRows *self = request->rows;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) read =
+		rs_trace_document_read_finish(RS_TRACE_DOCUMENT(document), result, &error);
+
+	if (self) {
+		for (guint i = 0; i < request->numbers->len; i++) {
+			Entry *entry = find(self, g_array_index(request->numbers, guint64, i));
+
+			if (entry && entry->request == request)
+				take(self, entry,
+				     read && i < read->len ? g_ptr_array_index(read, i) : NULL);
+		}
+		forget(self, request);
+		tidy(self);
+		g_signal_emit(self, signals[READ], 0);
+	}
+	free_request(request);
+}
+
+/* Whether it is to be asked for now. */
+static gboolean is_missing(RsViewerRows *self, guint64 number)
+{
+	Entry *entry = find(self, number);
+
+	if (!entry)
+		return TRUE;
+	if (entry->row || entry->request)
+		return FALSE;
+	return rs_trace_document_state(self->document) == RS_TRACE_DOCUMENT_LIVE &&
+	       entry->failures < AGAIN_TIMES && g_get_monotonic_time() - entry->failed > AGAIN_US;
+}
+
+/* Asks for what is missing of these rows, at once. `rows`: all `n` of them. FALSE: nothing is. */
+static gboolean ask(RsViewerRows *self, guint64 first, const RsTraceTimelineRow *rows, guint n)
+{
+	g_autoptr(GArray) wanted = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineRow));
+	Request *request;
+
+	for (guint i = 0; i < n; i++)
+		if (is_missing(self, first + i))
+			g_array_append_val(wanted, rows[i]);
+	if (!wanted->len)
+		return FALSE;
+	request = g_new0(Request, 1);
+	request->rows = self;
+	request->timeline = rs_trace_timeline_ref(self->timeline);
+	request->cancellable = g_cancellable_new();
+	request->numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
+	g_queue_push_head(&self->requests, request);
+	for (guint64 number = first; number < first + n; number++) {
+		Entry *entry;
+
+		if (!is_missing(self, number))
+			continue;
+		entry = find(self, number);
+		if (!entry)
+			entry = add(self, number);
+		entry->request = request;
+		g_array_append_val(request->numbers, number);
+	}
+	rs_trace_document_read_async(self->document, self->timeline,
+				     (const RsTraceTimelineRow *)(void *)wanted->data, wanted->len,
+				     self->details, request->cancellable, on_read, request);
+	return TRUE;
+}
+
+/* Requests of which nothing is within reach of the view. */
+static void cancel_far(RsViewerRows *self, guint64 first, guint n)
+{
+	GList *next;
+
+	for (GList *link = self->requests.head; link; link = next) {
+		Request *request = link->data;
+		guint64 low = g_array_index(request->numbers, guint64, 0);
+		guint64 high = g_array_index(request->numbers, guint64, request->numbers->len - 1);
+
+		next = link->next;
+		if (high < first || low - first >= n)
+			cancel(self, request);
+	}
+}
+
+/* Once all in view is there: what is just before and behind it. */
+static void ask_around(RsViewerRows *self)
+{
+	g_autofree RsTraceTimelineRow *rows = g_new(RsTraceTimelineRow, MARGIN);
+	guint64 before = self->view_first - MIN(self->view_first, MARGIN);
+	guint64 behind = self->view_first + self->view_n;
+	guint n;
+
+	rs_trace_timeline_lock(self->timeline);
+	n = rs_trace_timeline_rows(self->timeline, behind, MARGIN, rows);
+	rs_trace_timeline_unlock(self->timeline);
+	if (ask(self, behind, rows, n) || before == self->view_first)
+		return;
+	rs_trace_timeline_lock(self->timeline);
+	n = rs_trace_timeline_rows(self->timeline, before, (guint)(self->view_first - before),
+				   rows);
+	rs_trace_timeline_unlock(self->timeline);
+	ask(self, before, rows, n);
+}
+
+/* ---- lines ---- */
+
+void rs_viewer_line_clear(RsViewerLine *line)
+{
+	g_free(line->source);
+	g_free(line->task);
+	g_free(line->event);
+	rs_trace_row_unref(line->read);
+	*line = (RsViewerLine){0};
+}
+
+/* Who had the vCPU at that time. */
+static guint32 tag_at(const RsTraceTimelineRing *ring, guint64 ns)
+{
+	guint64 rank = rs_trace_series_rank(ring->tasks, ns < G_MAXUINT64 ? ns + 1 : ns);
+	guint32 tag = RS_TRACE_TASK_TAG_UNKNOWN;
+
+	if (rank)
+		rs_trace_series_read(ring->tasks, rank - 1, 1, NULL, &tag);
+	return tag;
+}
+
+static void fill_task(RsViewerLine *line, const RsTraceTimeline *timeline,
+		      const RsTraceTimelineRing *ring)
+{
+	guint32 tag = tag_at(ring, line->row.ns);
+	const RsTraceTimelineTask *task = rs_trace_timeline_task_of_tag(timeline, tag);
+	g_autofree char *comm = NULL;
+
+	line->task_colour = task ? task->colour : RS_TRACE_PALETTE_NONE;
+	if (line->row.class == RS_TRACE_CLASS_LOSS || line->row.class == RS_TRACE_CLASS_BOOT) {
+		line->task = g_strdup("");
+		line->task_colour = RS_TRACE_PALETTE_NONE;
+		return;
+	}
+	if (line->read) {
+		line->task = g_strdup_printf("%s-%u", line->read->comm, line->read->pid);
+		return;
+	}
+	if (!task) {
+		line->task = g_strdup(tag == RS_TRACE_TASK_TAG_IDLE ? "<idle>-0" : "");
+		return;
+	}
+	comm = rs_trace_escape(task->comm, -1, NULL);
+	line->task = g_strdup_printf("%s-%u", comm, task->pid);
+}
+
+/* The loss that a row is; the timeline has them in the order of rows. */
+static guint64 lost_of(const RsTraceTimelineRing *ring, const RsTraceTimelineRow *row)
+{
+	guint low = 0, high = ring->losses->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(ring->losses, RsTraceTimelineLoss, middle).ns < row->ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (row->nth >= ring->losses->len - low)
+		return 0;
+	return g_array_index(ring->losses, RsTraceTimelineLoss, low + row->nth).lost;
+}
+
+/* Wants the timeline's lock. `line` has number and row. */
+static void fill(RsViewerRows *self, RsViewerLine *line, guint64 before)
+{
+	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(self->timeline, line->row.ring);
+	const RsTraceTimelineClass *class =
+		rs_trace_timeline_class(self->timeline, line->row.class);
+	const RsTraceTimelineSource *source =
+		ring ? rs_trace_timeline_source_of(self->timeline, ring->source) : NULL;
+	Entry *entry = find(self, line->number);
+
+	line->before = before;
+	if (entry) {
+		touch(self, entry);
+		line->read = entry->row ? rs_trace_row_ref(entry->row) : NULL;
+		line->failed = entry->failed && !entry->row;
+	}
+	line->cpu = ring ? ring->ring : 0;
+	line->event_colour = class ? class->colour : RS_TRACE_PALETTE_NONE;
+	line->source = source ? rs_trace_escape(source->name, -1, NULL) : g_strdup("");
+	if (line->read && line->read->event[0])
+		line->event = g_strdup(line->read->event);
+	else
+		line->event = class ? rs_trace_escape(class->label, -1, NULL) : g_strdup("");
+	if (!ring) {
+		line->task = g_strdup("");
+		return;
+	}
+	fill_task(line, self->timeline, ring);
+	if (line->row.class == RS_TRACE_CLASS_LOSS)
+		line->lost = line->read ? line->read->lost : lost_of(ring, &line->row);
+}
+
+/* Also one row before the first, if there is one: its time is at out[0].before. */
+static guint fill_lines(RsViewerRows *self, guint64 first, guint n, RsTraceTimelineRow *rows,
+			RsViewerLine *out)
+{
+	guint64 before;
+
+	rs_trace_timeline_lock(self->timeline);
+	if (!first || !rs_trace_timeline_rows(self->timeline, first - 1, 1, rows))
+		rows[0].ns = G_MAXUINT64;
+	before = rows[0].ns;
+	n = rs_trace_timeline_rows(self->timeline, first, n, rows);
+	for (guint i = 0; i < n; i++) {
+		out[i] = (RsViewerLine){.number = first + i, .row = rows[i]};
+		fill(self, &out[i], i ? rows[i - 1].ns : MIN(before, rows[i].ns));
+	}
+	rs_trace_timeline_unlock(self->timeline);
+	return n;
+}
+
+guint rs_viewer_rows_view(RsViewerRows *self, guint64 first, guint n, RsViewerLine *out)
+{
+	g_autofree RsTraceTimelineRow *rows = NULL;
+
+	n = MIN(n, VIEW_MAX);
+	rows = g_new(RsTraceTimelineRow, n + 1);
+	n = fill_lines(self, first, n, rows, out);
+	self->view_first = first;
+	self->view_n = n;
+	cancel_far(self, first - MIN(first, MARGIN), n + 2 * MARGIN);
+	if (!ask(self, first, rows, n) && !self->requests.head)
+		ask_around(self);
+	return n;
+}
+
+gboolean rs_viewer_rows_peek(RsViewerRows *self, guint64 number, RsViewerLine *out)
+{
+	RsTraceTimelineRow row;
+
+	return fill_lines(self, number, 1, &row, out) == 1;
+}
+
+/* ---- numbers ---- */
+
+guint64 rs_viewer_rows_count(RsViewerRows *self)
+{
+	guint64 count;
+
+	rs_trace_timeline_lock(self->timeline);
+	count = rs_trace_timeline_n_rows(self->timeline);
+	rs_trace_timeline_unlock(self->timeline);
+	return count;
+}
+
+guint64 rs_viewer_rows_at(RsViewerRows *self, guint64 ns)
+{
+	guint64 rank;
+
+	rs_trace_timeline_lock(self->timeline);
+	rank = rs_trace_timeline_rank(self->timeline, ns);
+	rs_trace_timeline_unlock(self->timeline);
+	return rank;
+}
+
+gboolean rs_viewer_rows_ns(RsViewerRows *self, guint64 number, guint64 *ns)
+{
+	RsTraceTimelineRow row;
+	guint n;
+
+	rs_trace_timeline_lock(self->timeline);
+	n = rs_trace_timeline_rows(self->timeline, number, 1, &row);
+	rs_trace_timeline_unlock(self->timeline);
+	if (n)
+		*ns = row.ns;
+	return n == 1;
+}
+
+/* ---- the object ---- */
+
+void rs_viewer_rows_set_details(RsViewerRows *self, gboolean details)
+{
+	if (self->details == details)
+		return;
+	self->details = details;
+	forget_all(self);
+	g_signal_emit(self, signals[READ], 0);
+}
+
+RsTraceDocument *rs_viewer_rows_document(RsViewerRows *self)
+{
+	return self->document;
+}
+
+RsTraceTimeline *rs_viewer_rows_timeline(RsViewerRows *self)
+{
+	return self->timeline;
+}
+
+/* Another filter makes another timeline. */
+static void follow_document(RsViewerRows *self)
+{
+	RsTraceTimeline *timeline = rs_trace_document_shown(self->document);
+
+	if (timeline == self->timeline) {
+		g_signal_emit(self, signals[GROWN], 0);
+		return;
+	}
+	forget_all(self);
+	rs_trace_timeline_unref(self->timeline);
+	self->timeline = rs_trace_timeline_ref(timeline);
+	g_signal_emit(self, signals[REPLACED], 0);
+}
+
+RsViewerRows *rs_viewer_rows_new(RsTraceDocument *document)
+{
+	RsViewerRows *self = g_object_new(RS_VIEWER_TYPE_ROWS, NULL);
+
+	self->document = g_object_ref(document);
+	self->timeline = rs_trace_timeline_ref(rs_trace_document_shown(document));
+	g_signal_connect_object(document, "grown", G_CALLBACK(follow_document), self,
+				G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "changed", G_CALLBACK(follow_document), self,
+				G_CONNECT_SWAPPED);
+	return self;
+}
+
+static void dispose(GObject *object)
+{
+	RsViewerRows *self = RS_VIEWER_ROWS(object);
+
+	cancel_all(self);
+	G_OBJECT_CLASS(rs_viewer_rows_parent_class)->dispose(object);
+}
+
+static void finalize(GObject *object)
+{
+	RsViewerRows *self = RS_VIEWER_ROWS(object);
+
+	g_hash_table_unref(self->entries);
+	rs_trace_timeline_unref(self->timeline);
+	g_clear_object(&self->document);
+	G_OBJECT_CLASS(rs_viewer_rows_parent_class)->finalize(object);
+}
+
+static void rs_viewer_rows_class_init(RsViewerRowsClass *class)
+{
+	static const char *const names[N_SIGNALS] = {"grown", "replaced", "read"};
+
+	G_OBJECT_CLASS(class)->dispose = dispose;
+	G_OBJECT_CLASS(class)->finalize = finalize;
+	for (guint i = 0; i < N_SIGNALS; i++)
+		signals[i] = g_signal_new(names[i], RS_VIEWER_TYPE_ROWS, G_SIGNAL_RUN_LAST, 0, NULL,
+					  NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void rs_viewer_rows_init(RsViewerRows *self)
+{
+	self->entries = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, free_entry);
+	g_queue_init(&self->used);
+	g_queue_init(&self->requests);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A timeline of the records that match filters, found by a thread of its own with a reader of its
+ * own. It goes on as long as the files grow. Calls here: the main thread.
+ */
+#ifndef RS_TRACE_PICKER_PRIVATE_H
+#define RS_TRACE_PICKER_PRIVATE_H
+
+#include "filter/rs-trace-selection.h"
+#include "rs-trace-files-private.h"
+#include "rs-trace-pulse-private.h"
+#include "timeline/rs-trace-timeline.h"
+
+G_BEGIN_DECLS
+
+typedef struct _RsTracePicker RsTracePicker;
+
+/*
+ * `only_filtered`: as RsTraceSelectionConfig has it. `all`: the timeline of all records of the
+ * files. The search ends, too, when nobody else has the timeline that it makes, after
+ * rs_trace_picker_begin(). NULL: RS_TRACE_ERROR_SELECTION, a filter cannot be read.
+ */
+RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_filtered,
+				   RsTraceFiles *files, RsTraceTimeline *all, RsTracePulse *pulse,
+				   GError **error);
+/* Begins the search. A new reference to its timeline. */
+RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker);
+/* Ends the search, without waiting for its thread. NULL is accepted. */
+void rs_trace_picker_free(RsTracePicker *picker);
+/* Nobody else has its timeline. */
+gboolean rs_trace_picker_is_alone(const RsTracePicker *picker);
+/* A new selection of the same records. */
+RsTraceSelection *rs_trace_picker_select(const RsTracePicker *picker);
+
+/* The picker's. */
+RsTraceTimeline *rs_trace_picker_timeline(const RsTracePicker *picker);
+const char *const *rs_trace_picker_filters(const RsTracePicker *picker);
+/* 0 to 1. */
+double rs_trace_picker_progress(RsTracePicker *picker);
+/* Why nothing more matches, or nothing could; the caller's. NULL: it does. */
+GError *rs_trace_picker_error(RsTracePicker *picker);
+
+G_END_DECLS
+
+#endif

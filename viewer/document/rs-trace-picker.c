@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "rs-trace-picker-private.h"
+#include "rs-trace-heads-private.h"
+
+#define STEP 64u       /* records between looks at the clock */
+#define INTERVAL 20000 /* us after which what was found is shown */
+
+struct _RsTracePicker {
+	gatomicrefcount refs; /* the owner's and the thread's */
+	GStrv filters;
+	gboolean only_filtered;
+	RsTraceFiles *files;
+	RsTraceTimeline *all, *timeline;
+	RsTracePulse *pulse;
+	GCancellable *cancellable;
+	GMutex lock;
+	double progress;
+	GError *error;
+
+	/* Of the thread: */
+	RsTraceSelection *selection;
+	RsTraceHeads *heads; /* of all that was judged */
+	RsTraceHeads *again; /* of what came since the reader began; NULL: it began at the start */
+	guint64 from;        /* where it began */
+	gint64 shown;
+};
+
+static void unref(RsTracePicker *picker)
+{
+	if (!g_atomic_ref_count_dec(&picker->refs))
+		return;
+	g_strfreev(picker->filters);
+	rs_trace_files_unref(picker->files);
+	rs_trace_timeline_unref(picker->all);
+	rs_trace_timeline_unref(picker->timeline);
+	rs_trace_pulse_unref(picker->pulse);
+	g_object_unref(picker->cancellable);
+	rs_trace_selection_free(picker->selection);
+	rs_trace_heads_free(picker->heads);
+	g_clear_pointer(&picker->again, rs_trace_heads_free);
+	g_clear_error(&picker->error);
+	g_mutex_clear(&picker->lock);
+	g_free(picker);
+}
+
+/* ---- its thread ---- */
+
+static gboolean is_over(const RsTracePicker *picker)
+{
+	return g_cancellable_is_cancelled(picker->cancellable) || rs_trace_picker_is_alone(picker);
+}
+
+static void show(RsTracePicker *picker, RsTraceReader *reader)
+{
+	guint64 done, total;
+
+	rs_trace_timeline_flush(picker->timeline);
+	rs_trace_reader_progress(reader, &done, &total);
+	g_mutex_lock(&picker->lock);
+	picker->progress = total ? MIN((double)done / (double)total, 1) : 0;
+	g_mutex_unlock(&picker->lock);
+	rs_trace_pulse_beat(picker->pulse);
+}
+
+/* Whether it was judged before the reader began anew. */
+static gboolean is_known(RsTracePicker *picker, const RsTraceRecord *record)
+{
+	const RsTraceHead *known, *now;
+
+	if (!picker->again)
+		return FALSE;
+	known = rs_trace_heads_get(picker->heads, record->origin->index, record->ring);
+	if (known->ns < picker->from)
+		return FALSE;
+	now = rs_trace_heads_take(picker->again, record);
+	if (now->ns != known->ns)
+		return now->ns < known->ns;
+	return record->kind == RS_TRACE_RECORD_EVENT ? now->events <= known->events
+						     : now->others <= known->others;
+}
+
+/* The time of a row is the same in each timeline. */
+static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRecord *record)
+{
+	const RsTraceTask *task = rs_trace_reader_task(reader);
+	const RsTraceHead *head = rs_trace_heads_take(picker->heads, record);
+	RsTraceRecord moved;
+
+	if (!rs_trace_selection_matches(picker->selection, record, task))
+		return;
+	if (head->ns != record->sorted_ns) {
+		moved = *record;
+		moved.sorted_ns = head->ns;
+		record = &moved;
+	}
+	rs_trace_timeline_take(picker->timeline, record, task);
+}
+
+/* FALSE: there is no more, or it was cancelled. */
+static gboolean take_some(RsTracePicker *picker, RsTraceReader *reader)
+{
+	for (guint i = 0; i < STEP; i++) {
+		const RsTraceRecord *record =
+			rs_trace_reader_next(reader, picker->cancellable, NULL);
+
+		if (!record)
+			return FALSE;
+		if (!is_known(picker, record))
+			judge(picker, reader, record);
+	}
+	return !is_over(picker);
+}
+
+static void take_all(RsTracePicker *picker, RsTraceReader *reader)
+{
+	gint64 now;
+
+	while (take_some(picker, reader)) {
+		now = g_get_monotonic_time();
+		if (now - picker->shown < INTERVAL)
+			continue;
+		show(picker, reader);
+		picker->shown = now;
+	}
+	show(picker, reader);
+}
+
+/* When the first record was that nobody has judged. FALSE: there is none. */
+static gboolean find_news(RsTracePicker *picker, guint64 *ns)
+{
+	const RsTraceTimelineRing *ring;
+	gboolean found = FALSE;
+
+	*ns = G_MAXUINT64;
+	rs_trace_timeline_lock(picker->all);
+	for (guint n = 0; (ring = rs_trace_timeline_ring(picker->all, n)); n++) {
+		const RsTraceHead *head =
+			rs_trace_heads_get(picker->heads, ring->source, ring->ring);
+		guint64 judged = head->ns || head->events || head->others
+					 ? rs_trace_series_rank(ring->events, head->ns) +
+						   head->events + head->others
+					 : 0;
+		guint64 first;
+
+		if (!rs_trace_series_read(ring->events, judged, 1, &first, NULL))
+			continue;
+		*ns = MIN(*ns, first);
+		found = TRUE;
+	}
+	rs_trace_timeline_unlock(picker->all);
+	return found;
+}
+
+/* Goes on with what was written meanwhile. NULL: there will be nothing. */
+static RsTraceReader *read_more(RsTracePicker *picker, guint64 size)
+{
+	g_autoptr(RsTraceReader) reader = NULL;
+	gboolean was_last;
+
+	do {
+		was_last = rs_trace_files_have_ended(picker->files);
+		if (is_over(picker) ||
+		    (!was_last && !rs_trace_files_wait(picker->files, size, picker->cancellable)))
+			return NULL;
+	} while (!was_last && !find_news(picker, &picker->from));
+	if (was_last && !find_news(picker, &picker->from))
+		return NULL;
+	reader = rs_trace_files_read(picker->files, picker->cancellable, NULL);
+	if (!reader || !rs_trace_reader_seek(reader, picker->from, picker->cancellable, NULL))
+		return NULL;
+	g_clear_pointer(&picker->again, rs_trace_heads_free);
+	picker->again = rs_trace_heads_new();
+	return g_steal_pointer(&reader);
+}
+
+static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
+{
+	rs_trace_selection_know(((RsTracePicker *)data)->selection, origin, event);
+}
+
+static void end(RsTracePicker *picker)
+{
+	GError *error = NULL;
+
+	rs_trace_selection_finish(picker->selection, &error);
+	g_mutex_lock(&picker->lock);
+	picker->progress = 1;
+	picker->error = error;
+	g_mutex_unlock(&picker->lock);
+	rs_trace_pulse_beat(picker->pulse);
+}
+
+static gpointer work(gpointer data)
+{
+	RsTracePicker *picker = data;
+	RsTraceReader *reader = rs_trace_files_read(picker->files, picker->cancellable, NULL);
+	gboolean had_ended;
+	guint64 size;
+
+	if (reader)
+		rs_trace_reader_set_event_func(reader, know, picker);
+	while (reader) {
+		had_ended = rs_trace_files_have_ended(picker->files);
+		size = rs_trace_files_size(picker->files);
+		take_all(picker, reader);
+		g_clear_object(&reader);
+		if (!had_ended && !is_over(picker))
+			reader = read_more(picker, size);
+	}
+	end(picker);
+	unref(picker);
+	return NULL;
+}
+
+/* ---- its owner ---- */
+
+static RsTraceSelection *select_by(const char *const *filters, gboolean only_filtered,
+				   GError **error)
+{
+	const RsTraceSelectionConfig config = {.filters = filters, .only_filtered = only_filtered};
+
+	return rs_trace_selection_new(&config, error);
+}
+
+RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_filtered,
+				   RsTraceFiles *files, RsTraceTimeline *all, RsTracePulse *pulse,
+				   GError **error)
+{
+	RsTraceSelection *selection = select_by(filters, only_filtered, error);
+	RsTracePicker *picker;
+
+	if (!selection)
+		return NULL;
+	picker = g_new0(RsTracePicker, 1);
+	g_atomic_ref_count_init(&picker->refs);
+	g_mutex_init(&picker->lock);
+	picker->selection = selection;
+	picker->filters = g_strdupv((char **)filters);
+	picker->only_filtered = only_filtered;
+	picker->files = rs_trace_files_ref(files);
+	picker->all = rs_trace_timeline_ref(all);
+	picker->timeline = rs_trace_timeline_new();
+	picker->pulse = rs_trace_pulse_ref(pulse);
+	picker->cancellable = g_cancellable_new();
+	picker->heads = rs_trace_heads_new();
+	return picker;
+}
+
+RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker)
+{
+	RsTraceTimeline *timeline = rs_trace_timeline_ref(picker->timeline);
+
+	g_atomic_ref_count_inc(&picker->refs);
+	g_thread_unref(g_thread_new("pick", work, picker));
+	return timeline;
+}
+
+void rs_trace_picker_free(RsTracePicker *picker)
+{
+	if (!picker)
+		return;
+	g_cancellable_cancel(picker->cancellable);
+	unref(picker);
+}
+
+gboolean rs_trace_picker_is_alone(const RsTracePicker *picker)
+{
+	return rs_trace_timeline_is_alone(picker->timeline);
+}
+
+RsTraceSelection *rs_trace_picker_select(const RsTracePicker *picker)
+{
+	return select_by((const char *const *)picker->filters, picker->only_filtered, NULL);
+}
+
+RsTraceTimeline *rs_trace_picker_timeline(const RsTracePicker *picker)
+{
+	return picker->timeline;
+}
+
+const char *const *rs_trace_picker_filters(const RsTracePicker *picker)
+{
+	return (const char *const *)picker->filters;
+}
+
+double rs_trace_picker_progress(RsTracePicker *picker)
+{
+	double progress;
+
+	g_mutex_lock(&picker->lock);
+	progress = picker->progress;
+	g_mutex_unlock(&picker->lock);
+	return progress;
+}
+
+GError *rs_trace_picker_error(RsTracePicker *picker)
+{
+	GError *error;
+
+	g_mutex_lock(&picker->lock);
+	error = picker->error ? g_error_copy(picker->error) : NULL;
+	g_mutex_unlock(&picker->lock);
+	return error;
+}
