@@ -14,7 +14,7 @@ struct _RsViewerPage {
 	GSimpleActionGroup *actions;
 	RsTraceDocument *document;
 	RsViewerView *view;
-	GtkStack *stack; /* "loading", "content", "error" */
+	GtkWidget *waiting; /* one of the three is shown */
 	GtkBox *content;
 	AdwStatusPage *error;
 	RsViewerList *list;
@@ -29,13 +29,20 @@ static GParamSpec *properties[N_PROPERTIES];
 
 /* ---- what is open ---- */
 
+static void show_child(RsViewerPage *page, GtkWidget *child)
+{
+	gtk_widget_set_visible(page->waiting, child == page->waiting);
+	gtk_widget_set_visible(GTK_WIDGET(page->content), child == GTK_WIDGET(page->content));
+	gtk_widget_set_visible(GTK_WIDGET(page->error), child == GTK_WIDGET(page->error));
+}
+
 static void show_error(RsViewerPage *page, const GError *error)
 {
 	g_autofree char *text = rs_trace_escape(error->message, -1, "\n");
 	g_autofree char *markup = g_markup_escape_text(text, -1);
 
 	adw_status_page_set_description(page->error, markup);
-	gtk_stack_set_visible_child_name(page->stack, "error");
+	show_child(page, GTK_WIDGET(page->error));
 }
 
 static gboolean has_rows(RsViewerPage *page)
@@ -52,21 +59,21 @@ static gboolean has_rows(RsViewerPage *page)
 static void on_changed(RsViewerPage *page)
 {
 	RsTraceDocumentState state = rs_trace_document_state(page->document);
-	const char *title = rs_trace_document_title(page->document);
+	g_autofree char *title = rs_trace_escape(rs_trace_document_title(page->document), -1, NULL);
 	gboolean loading = state == RS_TRACE_DOCUMENT_LOADING;
 
 	/* What was read before it failed is shown, and why it failed is a remark. */
 	if (state == RS_TRACE_DOCUMENT_FAILED && !has_rows(page))
 		show_error(page, rs_trace_document_error(page->document));
 	else if (!loading || has_rows(page))
-		gtk_stack_set_visible_child_name(page->stack, "content");
+		show_child(page, GTK_WIDGET(page->content));
 	if (page->loading != loading) {
 		page->loading = loading;
 		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_LOADING]);
 	}
 	if (g_strcmp0(page->title, title) != 0) {
 		g_free(page->title);
-		page->title = g_strdup(title);
+		page->title = g_steal_pointer(&title);
 		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_TITLE]);
 	}
 }
@@ -178,7 +185,7 @@ static void rs_viewer_page_class_init(RsViewerPageClass *class)
 	g_object_class_install_properties(object_class, N_PROPERTIES, properties);
 	gtk_widget_class_set_template_from_resource(widget_class,
 						    "/org/ringside/Viewer/ui/page.ui");
-	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, stack);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, waiting);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, content);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, error);
 }

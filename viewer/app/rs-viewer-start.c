@@ -43,8 +43,8 @@ static GtkWidget *add_row(GtkListBox *list, const char *icon, const char *title,
 				      "subtitle", below, "icon-name", icon, "activatable", TRUE,
 				      "title-lines", 2, "subtitle-lines", 2, NULL);
 
-	gtk_accessible_update_property(GTK_ACCESSIBLE(row), GTK_ACCESSIBLE_PROPERTY_LABEL, plain,
-				       GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, below, -1);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(row), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+				       below, -1);
 	g_object_set_data_full(G_OBJECT(row), ROW_VALUE, g_strdup(value), g_free);
 	gtk_list_box_append(list, row);
 	return row;

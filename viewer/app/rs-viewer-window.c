@@ -74,15 +74,24 @@ static void page_count_changed(RsViewerWindow *window)
 
 /* ---- tabs ---- */
 
+/* A tooltip is markup, and a title is not. */
+static gboolean escape_title(GBinding *binding, const GValue *from, GValue *to, gpointer data)
+{
+	const char *title = g_value_get_string(from);
+
+	g_value_take_string(to, g_markup_escape_text(title ? title : "", -1));
+	return TRUE;
+}
+
 static void add(RsViewerWindow *window, GtkWidget *child, RsViewerPage *page)
 {
 	AdwTabPage *tab = adw_tab_view_append(window->tabs, child);
 
 	g_object_bind_property(page, "loading", tab, "loading", G_BINDING_SYNC_CREATE);
-	if (child == GTK_WIDGET(page)) {
+	if (child == GTK_WIDGET(page))
 		g_object_bind_property(page, "title", tab, "title", G_BINDING_SYNC_CREATE);
-		g_object_bind_property(page, "title", tab, "tooltip", G_BINDING_SYNC_CREATE);
-	}
+	g_object_bind_property_full(tab, "title", tab, "tooltip", G_BINDING_SYNC_CREATE,
+				    escape_title, NULL, NULL, NULL);
 	g_signal_connect_object(tab, "notify::title", G_CALLBACK(refresh), window,
 				G_CONNECT_SWAPPED);
 	adw_tab_view_set_selected_page(window->tabs, tab);
