@@ -4,13 +4,13 @@
 #include <glib/gi18n.h>
 #include <rs-trace-client.h>
 #include <rs-trace-escape.h>
-#include <rs-trace-reader.h>
 
 struct _RsViewerPage {
 	AdwBin parent;
 	GSimpleActionGroup *actions;
 	GCancellable *cancellable;
-	GtkWidget *waiting; /* one of the three is shown */
+	RsTraceDocument *document; /* NULL: a session */
+	GtkWidget *waiting;        /* one of the three is shown */
 	AdwStatusPage *content, *error;
 	char *title;
 	gboolean loading;
@@ -21,44 +21,106 @@ G_DEFINE_FINAL_TYPE(RsViewerPage, rs_viewer_page, ADW_TYPE_BIN)
 enum { PROP_TITLE = 1, PROP_LOADING, N_PROPERTIES };
 static GParamSpec *properties[N_PROPERTIES];
 
-/* ---- opening ---- */
+/* ---- what is open ---- */
 
-struct wish {
-	GStrv paths; /* or … */
-	char *session;
-};
-
-static void free_wish(gpointer data)
+static void set_loading(RsViewerPage *page, gboolean loading)
 {
-	struct wish *wish = data;
-
-	g_strfreev(wish->paths);
-	g_free(wish->session);
-	g_free(wish);
+	if (page->loading == loading)
+		return;
+	page->loading = loading;
+	g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_LOADING]);
 }
 
-static void open_wish(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static void set_title(RsViewerPage *page, const char *title)
 {
-	const struct wish *wish = data;
-	GError *error = NULL;
+	g_autofree char *plain = rs_trace_escape(title, -1, NULL);
 
-	if (wish->session) {
-		g_autoptr(RsDBusSession1) session = rs_trace_client_connect(wish->session, &error);
-	}
-	for (char **path = wish->paths; path && *path && !error; path++) {
-		g_autoptr(RsTraceReader) reader = rs_trace_reader_open(*path, cancellable, &error);
-		g_autofree char *name = g_path_get_basename(*path);
+	if (g_strcmp0(page->title, plain) == 0)
+		return;
+	g_free(page->title);
+	page->title = g_steal_pointer(&plain);
+	adw_status_page_set_title(page->content, page->title);
+	g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_TITLE]);
+}
 
-		if (!reader)
-			g_prefix_error(&error, "%s: ", name);
-	}
+static void show_error(RsViewerPage *page, const GError *error)
+{
+	g_autofree char *text = rs_trace_escape(error->message, -1, "\n");
+	g_autofree char *markup = g_markup_escape_text(text, -1);
+
+	adw_status_page_set_description(page->error, markup);
+}
+
+static void show_state(RsViewerPage *page, gboolean waiting, const GError *error)
+{
 	if (error)
-		g_task_return_error(task, error);
-	else
-		g_task_return_boolean(task, TRUE);
+		show_error(page, error);
+	gtk_widget_set_visible(page->waiting, waiting);
+	gtk_widget_set_visible(GTK_WIDGET(page->error), error != NULL);
+	gtk_widget_set_visible(GTK_WIDGET(page->content), !waiting && !error);
 }
 
-static void opened(GObject *object, GAsyncResult *result, gpointer data)
+/* ---- files ---- */
+
+static void document_grown(RsViewerPage *page)
+{
+	RsTraceTimeline *timeline = rs_trace_document_all(page->document);
+	g_autofree char *text = NULL;
+	guint64 n;
+
+	rs_trace_timeline_lock(timeline);
+	n = rs_trace_timeline_n_rows(timeline);
+	rs_trace_timeline_unlock(timeline);
+	text = g_strdup_printf(
+		ngettext("%" G_GUINT64_FORMAT " event", "%" G_GUINT64_FORMAT " events", (gulong)n),
+		n);
+	adw_status_page_set_description(page->content, text);
+}
+
+static void document_changed(RsViewerPage *page)
+{
+	RsTraceDocumentState state = rs_trace_document_state(page->document);
+
+	set_title(page, rs_trace_document_title(page->document));
+	set_loading(page, state == RS_TRACE_DOCUMENT_LOADING);
+	show_state(page, FALSE, rs_trace_document_error(page->document));
+	document_grown(page);
+}
+
+GtkWidget *rs_viewer_page_new(const char *const *paths)
+{
+	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
+
+	page->document = rs_trace_document_new(paths);
+	g_signal_connect_object(page->document, "changed", G_CALLBACK(document_changed), page,
+				G_CONNECT_SWAPPED);
+	g_signal_connect_object(page->document, "ended", G_CALLBACK(document_changed), page,
+				G_CONNECT_SWAPPED);
+	g_signal_connect_object(page->document, "grown", G_CALLBACK(document_grown), page,
+				G_CONNECT_SWAPPED);
+	document_changed(page);
+	return GTK_WIDGET(page);
+}
+
+RsTraceDocument *rs_viewer_page_document(RsViewerPage *page)
+{
+	return page->document;
+}
+
+/* ---- sessions ---- */
+
+static void connect_session(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	GError *error = NULL;
+	g_autoptr(RsDBusSession1) session = rs_trace_client_connect(data, &error);
+
+	if (session)
+		g_task_return_boolean(task, TRUE);
+	else
+		g_task_return_error(task, error);
+}
+
+static void connected(GObject *object, GAsyncResult *result, gpointer data)
 {
 	RsViewerPage *page = RS_VIEWER_PAGE(object);
 	g_autoptr(GError) error = NULL;
@@ -66,59 +128,26 @@ static void opened(GObject *object, GAsyncResult *result, gpointer data)
 	g_task_propagate_boolean(G_TASK(result), &error);
 	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
 		return;
-	page->loading = FALSE;
-	g_object_notify_by_pspec(object, properties[PROP_LOADING]);
-	if (error) {
-		g_autofree char *text = rs_trace_escape(error->message, -1, "\n");
-		g_autofree char *markup = g_markup_escape_text(text, -1);
-
-		adw_status_page_set_description(page->error, markup);
-	}
-	gtk_widget_set_visible(page->waiting, FALSE);
-	gtk_widget_set_visible(GTK_WIDGET(error ? page->error : page->content), TRUE);
-}
-
-static GtkWidget *begin(struct wish *wish, char *title)
-{
-	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
-	g_autoptr(GTask) task = g_task_new(page, page->cancellable, opened, NULL);
-	g_autofree char *markup = g_markup_escape_text(title, -1);
-
-	page->title = title;
-	adw_status_page_set_title(page->content, markup);
-	g_task_set_task_data(task, wish, free_wish);
-	g_task_run_in_thread(task, open_wish);
-	return GTK_WIDGET(page);
-}
-
-GtkWidget *rs_viewer_page_new(const char *const *paths)
-{
-	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-	g_auto(GStrv) list = NULL;
-	struct wish *wish = g_new0(struct wish, 1);
-
-	for (const char *const *path = paths; *path; path++) {
-		g_autofree char *base = g_path_get_basename(*path);
-		g_autofree char *name = rs_trace_escape(base, -1, NULL);
-
-		g_strv_builder_add(names, name);
-	}
-	list = g_strv_builder_end(names);
-	wish->paths = g_strdupv((char **)paths);
-	return begin(wish, g_strjoinv(", ", list));
+	set_loading(page, FALSE);
+	show_state(page, FALSE, error);
 }
 
 GtkWidget *rs_viewer_page_new_live(const char *session)
 {
-	struct wish *wish = g_new0(struct wish, 1);
+	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
+	g_autoptr(GTask) task = g_task_new(page, page->cancellable, connected, NULL);
 
-	wish->session = g_strdup(session);
-	return begin(wish, rs_trace_escape(session, -1, NULL));
+	set_title(page, session);
+	g_task_set_task_data(task, g_strdup(session), g_free);
+	g_task_run_in_thread(task, connect_session);
+	return GTK_WIDGET(page);
 }
 
 void rs_viewer_page_close(RsViewerPage *page)
 {
 	g_cancellable_cancel(page->cancellable);
+	if (page->document)
+		rs_trace_document_close(page->document);
 }
 
 GActionGroup *rs_viewer_page_actions(RsViewerPage *page)
@@ -142,15 +171,18 @@ static void dispose(GObject *object)
 {
 	RsViewerPage *page = RS_VIEWER_PAGE(object);
 
-	g_cancellable_cancel(page->cancellable);
-	g_clear_object(&page->cancellable);
+	rs_viewer_page_close(page);
+	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
 
 static void finalize(GObject *object)
 {
-	g_free(RS_VIEWER_PAGE(object)->title);
+	RsViewerPage *page = RS_VIEWER_PAGE(object);
+
+	g_clear_object(&page->cancellable);
+	g_free(page->title);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->finalize(object);
 }
 
