@@ -270,6 +270,7 @@ class Viewer:
         found = wait_for(f'a window {title!r}', ask)
         self.window = found[-1]
         self.desktop._xdotool('windowfocus', '--sync', self.window)
+        wait_for('the focus', lambda: any(frame.has('active') for frame in self.every('frame')))
         return self.window
 
     def tabs(self):
