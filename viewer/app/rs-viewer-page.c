@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-page.h"
 
+#include "app/rs-viewer-list.h"
+#include "app/rs-viewer-settings.h"
+#include "app/rs-viewer-summary.h"
+#include "app/rs-viewer-view.h"
+
 #include <glib/gi18n.h>
-#include <rs-trace-client.h>
 #include <rs-trace-escape.h>
 
 struct _RsViewerPage {
 	AdwBin parent;
 	GSimpleActionGroup *actions;
-	GCancellable *cancellable;
-	RsTraceDocument *document; /* NULL: a session */
-	GtkWidget *waiting;        /* one of the three is shown */
-	AdwStatusPage *content, *error;
+	RsTraceDocument *document;
+	RsViewerView *view;
+	GtkWidget *waiting; /* one of the three is shown */
+	GtkBox *content;
+	AdwStatusPage *error;
+	RsViewerList *list;
 	char *title;
 	gboolean loading;
 };
@@ -23,24 +29,11 @@ static GParamSpec *properties[N_PROPERTIES];
 
 /* ---- what is open ---- */
 
-static void set_loading(RsViewerPage *page, gboolean loading)
+static void show_child(RsViewerPage *page, GtkWidget *child)
 {
-	if (page->loading == loading)
-		return;
-	page->loading = loading;
-	g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_LOADING]);
-}
-
-static void set_title(RsViewerPage *page, const char *title)
-{
-	g_autofree char *plain = rs_trace_escape(title, -1, NULL);
-
-	if (g_strcmp0(page->title, plain) == 0)
-		return;
-	g_free(page->title);
-	page->title = g_steal_pointer(&plain);
-	adw_status_page_set_title(page->content, page->title);
-	g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_TITLE]);
+	gtk_widget_set_visible(page->waiting, child == page->waiting);
+	gtk_widget_set_visible(GTK_WIDGET(page->content), child == GTK_WIDGET(page->content));
+	gtk_widget_set_visible(GTK_WIDGET(page->error), child == GTK_WIDGET(page->error));
 }
 
 static void show_error(RsViewerPage *page, const GError *error)
@@ -49,105 +42,96 @@ static void show_error(RsViewerPage *page, const GError *error)
 	g_autofree char *markup = g_markup_escape_text(text, -1);
 
 	adw_status_page_set_description(page->error, markup);
+	show_child(page, GTK_WIDGET(page->error));
 }
 
-static void show_state(RsViewerPage *page, gboolean waiting, const GError *error)
-{
-	if (error)
-		show_error(page, error);
-	gtk_widget_set_visible(page->waiting, waiting);
-	gtk_widget_set_visible(GTK_WIDGET(page->error), error != NULL);
-	gtk_widget_set_visible(GTK_WIDGET(page->content), !waiting && !error);
-}
-
-/* ---- files ---- */
-
-static void document_grown(RsViewerPage *page)
+static gboolean has_rows(RsViewerPage *page)
 {
 	RsTraceTimeline *timeline = rs_trace_document_all(page->document);
-	g_autofree char *text = NULL;
 	guint64 n;
 
 	rs_trace_timeline_lock(timeline);
 	n = rs_trace_timeline_n_rows(timeline);
 	rs_trace_timeline_unlock(timeline);
-	text = g_strdup_printf(
-		ngettext("%" G_GUINT64_FORMAT " event", "%" G_GUINT64_FORMAT " events", (gulong)n),
-		n);
-	adw_status_page_set_description(page->content, text);
+	return n > 0;
 }
 
-static void document_changed(RsViewerPage *page)
+static void on_changed(RsViewerPage *page)
 {
 	RsTraceDocumentState state = rs_trace_document_state(page->document);
+	g_autofree char *title = rs_trace_escape(rs_trace_document_title(page->document), -1, NULL);
+	gboolean loading = state == RS_TRACE_DOCUMENT_LOADING;
 
-	set_title(page, rs_trace_document_title(page->document));
-	set_loading(page, state == RS_TRACE_DOCUMENT_LOADING);
-	show_state(page, FALSE, rs_trace_document_error(page->document));
-	document_grown(page);
+	/* What was read before it failed is shown, and why it failed is a remark. */
+	if (state == RS_TRACE_DOCUMENT_FAILED && !has_rows(page))
+		show_error(page, rs_trace_document_error(page->document));
+	else if (!loading || has_rows(page))
+		show_child(page, GTK_WIDGET(page->content));
+	if (page->loading != loading) {
+		page->loading = loading;
+		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_LOADING]);
+	}
+	if (g_strcmp0(page->title, title) != 0) {
+		g_free(page->title);
+		page->title = g_steal_pointer(&title);
+		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_TITLE]);
+	}
+}
+
+static void apply_time_style(RsViewerPage *page)
+{
+	const char *style = rs_viewer_settings_text(rs_viewer_settings_get(), "time-format");
+
+	rs_viewer_list_set_time_style(page->list, g_strcmp0(style, RS_VIEWER_FORMAT_WALL)
+							  ? RS_VIEWER_TIME_SECONDS
+							  : RS_VIEWER_TIME_WALL);
+}
+
+static void add_list(RsViewerPage *page, GtkPaned *paned)
+{
+	GtkWidget *scrolled = gtk_scrolled_window_new();
+
+	page->list = RS_VIEWER_LIST(rs_viewer_list_new(page->view));
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), GTK_WIDGET(page->list));
+	gtk_widget_set_vexpand(scrolled, TRUE);
+	gtk_paned_set_end_child(paned, scrolled);
+	apply_time_style(page);
+	g_signal_connect_object(rs_viewer_settings_get(), "notify::time-format",
+				G_CALLBACK(apply_time_style), page, G_CONNECT_SWAPPED);
+}
+
+static GtkWidget *page_new(RsTraceDocument *document)
+{
+	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
+	GtkWidget *paned = gtk_paned_new(GTK_ORIENTATION_VERTICAL);
+
+	page->document = document;
+	page->view = rs_viewer_view_new(document);
+	gtk_box_append(page->content, rs_viewer_summary_new(page->view));
+	gtk_widget_set_vexpand(paned, TRUE);
+	gtk_box_append(page->content, paned);
+	add_list(page, GTK_PANED(paned));
+	g_signal_connect_object(document, "changed", G_CALLBACK(on_changed), page,
+				G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "grown", G_CALLBACK(on_changed), page, G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "ended", G_CALLBACK(on_changed), page, G_CONNECT_SWAPPED);
+	on_changed(page);
+	return GTK_WIDGET(page);
 }
 
 GtkWidget *rs_viewer_page_new(const char *const *paths)
 {
-	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
-
-	page->document = rs_trace_document_new(paths);
-	g_signal_connect_object(page->document, "changed", G_CALLBACK(document_changed), page,
-				G_CONNECT_SWAPPED);
-	g_signal_connect_object(page->document, "ended", G_CALLBACK(document_changed), page,
-				G_CONNECT_SWAPPED);
-	g_signal_connect_object(page->document, "grown", G_CALLBACK(document_grown), page,
-				G_CONNECT_SWAPPED);
-	document_changed(page);
-	return GTK_WIDGET(page);
-}
-
-RsTraceDocument *rs_viewer_page_document(RsViewerPage *page)
-{
-	return page->document;
-}
-
-/* ---- sessions ---- */
-
-static void connect_session(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-	GError *error = NULL;
-	g_autoptr(RsDBusSession1) session = rs_trace_client_connect(data, &error);
-
-	if (session)
-		g_task_return_boolean(task, TRUE);
-	else
-		g_task_return_error(task, error);
-}
-
-static void connected(GObject *object, GAsyncResult *result, gpointer data)
-{
-	RsViewerPage *page = RS_VIEWER_PAGE(object);
-	g_autoptr(GError) error = NULL;
-
-	g_task_propagate_boolean(G_TASK(result), &error);
-	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-		return;
-	set_loading(page, FALSE);
-	show_state(page, FALSE, error);
+	return page_new(rs_trace_document_new(paths));
 }
 
 GtkWidget *rs_viewer_page_new_live(const char *session)
 {
-	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
-	g_autoptr(GTask) task = g_task_new(page, page->cancellable, connected, NULL);
-
-	set_title(page, session);
-	g_task_set_task_data(task, g_strdup(session), g_free);
-	g_task_run_in_thread(task, connect_session);
-	return GTK_WIDGET(page);
+	return page_new(rs_trace_document_new_live(session));
 }
 
 void rs_viewer_page_close(RsViewerPage *page)
 {
-	g_cancellable_cancel(page->cancellable);
-	if (page->document)
-		rs_trace_document_close(page->document);
+	rs_trace_document_close(page->document);
 }
 
 GActionGroup *rs_viewer_page_actions(RsViewerPage *page)
@@ -171,18 +155,18 @@ static void dispose(GObject *object)
 {
 	RsViewerPage *page = RS_VIEWER_PAGE(object);
 
-	rs_viewer_page_close(page);
+	if (page->document)
+		rs_trace_document_close(page->document);
+	g_clear_object(&page->view);
 	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
+	gtk_widget_dispose_template(GTK_WIDGET(page), RS_VIEWER_TYPE_PAGE);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
 
 static void finalize(GObject *object)
 {
-	RsViewerPage *page = RS_VIEWER_PAGE(object);
-
-	g_clear_object(&page->cancellable);
-	g_free(page->title);
+	g_free(RS_VIEWER_PAGE(object)->title);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->finalize(object);
 }
 
@@ -209,7 +193,6 @@ static void rs_viewer_page_class_init(RsViewerPageClass *class)
 static void rs_viewer_page_init(RsViewerPage *page)
 {
 	page->loading = TRUE;
-	page->cancellable = g_cancellable_new();
 	page->actions = g_simple_action_group_new();
 	gtk_widget_init_template(GTK_WIDGET(page));
 }
