@@ -13,7 +13,7 @@ DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
 # The port to a whole OS, which uses dialects as an OS does.
 OS_PORT = "guest-agent/ports/linux-module/"
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
-          "viewer/disasm", "viewer/export")
+          "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "libvirt", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -28,7 +28,8 @@ HV_MAY = {
 }
 # Headers made in the build tree, and the folders to which they belong.
 GENERATED = {"rs-session-dbus.h": "viewer/observe/rs-session-dbus.h",
-             "rs-trace-paths.h": "viewer/decode/rs-trace-paths.h"}
+             "rs-trace-paths.h": "viewer/decode/rs-trace-paths.h",
+             "rs-viewer-paths.h": "viewer/app/rs-viewer-paths.h"}
 # Private headers: only their own folder includes them.
 PRIVATE = re.compile(r"(^|[-_])(private|internal)\.h$")
 SYSTEM = re.compile(r"^(glib|gio|glib-object|json-glib|capstone|libvirt|gtk|adwaita|trace-cmd|event-parse|trace-seq)\b")
@@ -78,18 +79,20 @@ def allowed(path, target_path, name):
     if source.startswith("hv/") and name == "rs-trace-escape.h":
         return True
     if source == "hv/cli":
-        return target.startswith("hv/") or target in VIEWER
+        return target.startswith("hv/") or \
+            target in VIEWER and target not in ("viewer/timeline", "viewer/document")
     if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
     if source in ("viewer/analysis", "viewer/observe", "viewer/export",
                   "viewer/import") and target == "viewer/symbols":
         return True
     if source in ("viewer/filter", "viewer/symbols", "viewer/observe", "viewer/disasm",
-                  "viewer/export", "viewer/import"):
+                  "viewer/export", "viewer/import", "viewer/timeline"):
         return target == "viewer/decode"
     if source == "viewer/analysis":
         return target in ("viewer/decode", "viewer/filter")
-    if source == "viewer/app":
+    # What windows stand on has no window itself.
+    if source in ("viewer/document", "viewer/app"):
         return target in VIEWER
     if target.startswith("viewer/"):
         return name in HV_MAY.get(source, ())
@@ -213,6 +216,16 @@ PLANTED = {
     "viewer/observe/rs-trace-ring.h": "#include <rs-trace-schema.h>",
     "viewer/observe/rs-trace-ring.c": '#include "session/session.h"',
     "viewer/app/app.c": "#include <gtk/gtk.h>",
+    "viewer/app/room.c": '#include "document/document.h"',
+    "viewer/app/wrong.c": '#include "session/session.h"',
+    "viewer/document/document.h": '#include "timeline/timeline.h"',
+    "viewer/document/live.c": "#include <rs-trace-ring.h>",
+    "viewer/document/wrong.c": '#include "app/app.h"',
+    "viewer/document/wrong2.c": "#include <gtk/gtk.h>",
+    "viewer/app/app.h": "#include <adwaita.h>",
+    "viewer/timeline/timeline.h": "#include <rs-trace-schema.h>",
+    "viewer/timeline/wrong.c": "#include <rs-trace-ring.h>",
+    "hv/cli/window.c": '#include "document/document.h"',
     "viewer/disasm/rs-trace-disasm.h": "",
     "viewer/disasm/rs-trace-disasm.c": "#include <capstone/capstone.h>",
     "viewer/disasm/a.c": "#include <rs-trace-ring.h>",
@@ -241,7 +254,8 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "viewer/observe/rs-trace-ring.c", "viewer/disasm/a.c", "viewer/observe/a.c",
                "viewer/observe/b.c", "viewer/export/a.c", "viewer/import/main.c",
                "viewer/decode/rs-trace-dat-stream.c", "hv/cli/import.c", "viewer/observe/c.c",
-               "hv/session/session.h"}
+               "viewer/app/wrong.c", "viewer/document/wrong.c", "viewer/document/wrong2.c",
+               "viewer/timeline/wrong.c", "hv/cli/window.c", "hv/session/session.h"}
 
 
 def self_test():

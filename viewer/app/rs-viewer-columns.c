@@ -132,8 +132,7 @@ gboolean rs_viewer_columns_want_details(const RsViewerColumns *columns)
 
 void rs_viewer_column_set_width(RsViewerColumn *column, int width)
 {
-	column->width =
-		(guint)CLAMP(width, (int)RS_VIEWER_COLUMN_MIN, (int)RS_VIEWER_COLUMN_MAX);
+	column->width = (guint)CLAMP(width, (int)RS_VIEWER_COLUMN_MIN, (int)RS_VIEWER_COLUMN_MAX);
 }
 
 char *rs_viewer_column_id(const RsViewerColumn *column)

@@ -3,8 +3,8 @@
 
 #include <glib/gi18n.h>
 
-#define CHIP 3      /* width of the mark in the colour of an event or task */
-#define CHIP_GAP 5  /* and what is between it and the text */
+#define CHIP 3       /* width of the mark in the colour of an event or task */
+#define CHIP_GAP 5   /* and what is between it and the text */
 #define CHIP_INSET 6 /* above and below */
 
 struct _RsViewerListRow {
@@ -61,8 +61,8 @@ static gboolean is_dim(const RsViewerColumn *column)
 
 static PangoLayout *layout_of(RsViewerListRow *self, const RsViewerColumn *column)
 {
-	g_autofree char *text = rs_viewer_column_text(column, &self->line, self->look->style,
-						      self->look->wall);
+	g_autofree char *text =
+		rs_viewer_column_text(column, &self->line, self->look->style, self->look->wall);
 	PangoLayout *layout;
 
 	if (!*text)

@@ -211,8 +211,7 @@ static gboolean is_missing(RsViewerRows *self, guint64 number)
 	if (entry->row || entry->request)
 		return FALSE;
 	return rs_trace_document_state(self->document) == RS_TRACE_DOCUMENT_LIVE &&
-	       entry->failures < AGAIN_TIMES &&
-	       g_get_monotonic_time() - entry->failed > AGAIN_US;
+	       entry->failures < AGAIN_TIMES && g_get_monotonic_time() - entry->failed > AGAIN_US;
 }
 
 /* Asks for what is missing of these rows, at once. `rows`: all `n` of them. FALSE: nothing is. */
@@ -257,8 +256,7 @@ static void cancel_far(RsViewerRows *self, guint64 first, guint n)
 	for (GList *link = self->requests.head; link; link = next) {
 		Request *request = link->data;
 		guint64 low = g_array_index(request->numbers, guint64, 0);
-		guint64 high =
-			g_array_index(request->numbers, guint64, request->numbers->len - 1);
+		guint64 high = g_array_index(request->numbers, guint64, request->numbers->len - 1);
 
 		next = link->next;
 		if (high < first || low - first >= n)
@@ -297,20 +295,14 @@ void rs_viewer_line_clear(RsViewerLine *line)
 	*line = (RsViewerLine){0};
 }
 
-/*
- * Who had the vCPU at that time. A record at the very time at which another task gets it is most
- * often the one that says so, and belongs to the task before.
- */
+/* Who had the vCPU at that time. */
 static guint32 tag_at(const RsTraceTimelineRing *ring, guint64 ns)
 {
-	guint64 rank = rs_trace_series_rank(ring->tasks, ns);
+	guint64 rank = rs_trace_series_rank(ring->tasks, ns < G_MAXUINT64 ? ns + 1 : ns);
 	guint32 tag = RS_TRACE_TASK_TAG_UNKNOWN;
 
 	if (rank)
 		rs_trace_series_read(ring->tasks, rank - 1, 1, NULL, &tag);
-	if (tag == RS_TRACE_TASK_TAG_UNKNOWN &&
-	    rs_trace_series_rank(ring->tasks, ns < G_MAXUINT64 ? ns + 1 : ns) > rank)
-		rs_trace_series_read(ring->tasks, rank, 1, NULL, &tag);
 	return tag;
 }
 

@@ -140,7 +140,8 @@ void rs_viewer_scroll_show(RsViewerScroll *scroll, guint64 row)
 			     : 0;
 
 	if (row < scroll->top || (row == scroll->top && scroll->offset > 0)) {
-		rs_viewer_scroll_to(scroll, scroll->top - row <= fit ? row : row - MIN(row, fit / 2));
+		rs_viewer_scroll_to(scroll,
+				    scroll->top - row <= fit ? row : row - MIN(row, fit / 2));
 	} else if (row - scroll->top >= 2 * fit) {
 		rs_viewer_scroll_to(scroll, row - fit / 2);
 	} else if ((double)(row - scroll->top + 1) * scroll->height - scroll->offset >

@@ -15,11 +15,11 @@
 G_BEGIN_DECLS
 
 typedef struct {
-	guint64 rows;   /* of the list */
-	guint height;   /* pixels of a row, at least 1 */
-	guint page;     /* pixels in view */
-	guint64 top;    /* the first row of which something is in view */
-	double offset;  /* pixels of it that are out of view, less than `height` */
+	guint64 rows;  /* of the list */
+	guint height;  /* pixels of a row, at least 1 */
+	guint page;    /* pixels in view */
+	guint64 top;   /* the first row of which something is in view */
+	double offset; /* pixels of it that are out of view, less than `height` */
 } RsViewerScroll;
 
 /* Of the adjustment. */

@@ -39,12 +39,13 @@ static GtkWidget *add_row(GtkListBox *list, const char *icon, const char *title,
 {
 	g_autofree char *plain = rs_trace_escape(title, -1, NULL);
 	g_autofree char *below = rs_trace_escape(subtitle, -1, NULL);
-	GtkWidget *row = g_object_new(ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", plain,
-				      "subtitle", below, "icon-name", icon, "activatable", TRUE,
-				      "title-lines", 2, "subtitle-lines", 2, NULL);
+	GtkWidget *row = g_object_new(ADW_TYPE_ACTION_ROW, "use-markup", FALSE, NULL);
 
-	gtk_accessible_update_property(GTK_ACCESSIBLE(row), GTK_ACCESSIBLE_PROPERTY_LABEL, plain,
-				       GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, below, -1);
+	/* Only now: properties of a new object are told in any order, and a title might be markup. */
+	g_object_set(row, "title", plain, "subtitle", below, "icon-name", icon, "activatable", TRUE,
+		     "title-lines", 2, "subtitle-lines", 2, NULL);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(row), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+				       below, -1);
 	g_object_set_data_full(G_OBJECT(row), ROW_VALUE, g_strdup(value), g_free);
 	gtk_list_box_append(list, row);
 	return row;

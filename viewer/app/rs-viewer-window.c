@@ -15,9 +15,8 @@ struct _RsViewerWindow {
 	AdwToastOverlay *toasts;
 	AdwWindowTitle *title;
 	GtkMenuButton *menu;
-	GtkStack *stack; /* "start", "tabs" */
 	AdwTabView *tabs;
-	RsViewerStart *start;
+	GtkWidget *start; /* it is shown, or the tabs are */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerWindow, rs_viewer_window, ADW_TYPE_APPLICATION_WINDOW)
@@ -48,7 +47,7 @@ static void show_start(RsViewerWindow *window, gboolean start)
 	start |= empty;
 	g_simple_action_set_state(G_SIMPLE_ACTION(action), g_variant_new_boolean(start));
 	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), !empty);
-	gtk_stack_set_visible_child_name(window->stack, start ? "start" : "tabs");
+	gtk_widget_set_visible(window->start, start);
 }
 
 /* The title, and the actions of the page that is shown. */
@@ -56,7 +55,7 @@ static void refresh(RsViewerWindow *window)
 {
 	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
 	RsViewerPage *page = selected(window);
-	gboolean start = g_strcmp0(gtk_stack_get_visible_child_name(window->stack), "start") == 0;
+	gboolean start = gtk_widget_get_visible(window->start);
 	const char *title = tab && !start ? adw_tab_page_get_title(tab) : "";
 	g_autofree char *whole = *title ? g_strdup_printf("%s — %s", title, _("Ringside Viewer"))
 					: g_strdup(_("Ringside Viewer"));
@@ -75,15 +74,24 @@ static void page_count_changed(RsViewerWindow *window)
 
 /* ---- tabs ---- */
 
+/* A tooltip is markup, and a title is not. */
+static gboolean escape_title(GBinding *binding, const GValue *from, GValue *to, gpointer data)
+{
+	const char *title = g_value_get_string(from);
+
+	g_value_take_string(to, g_markup_escape_text(title ? title : "", -1));
+	return TRUE;
+}
+
 static void add(RsViewerWindow *window, GtkWidget *child, RsViewerPage *page)
 {
 	AdwTabPage *tab = adw_tab_view_append(window->tabs, child);
 
 	g_object_bind_property(page, "loading", tab, "loading", G_BINDING_SYNC_CREATE);
-	if (child == GTK_WIDGET(page)) {
+	if (child == GTK_WIDGET(page))
 		g_object_bind_property(page, "title", tab, "title", G_BINDING_SYNC_CREATE);
-		g_object_bind_property(page, "title", tab, "tooltip", G_BINDING_SYNC_CREATE);
-	}
+	g_object_bind_property_full(tab, "title", tab, "tooltip", G_BINDING_SYNC_CREATE,
+				    escape_title, NULL, NULL, NULL);
 	g_signal_connect_object(tab, "notify::title", G_CALLBACK(refresh), window,
 				G_CONNECT_SWAPPED);
 	adw_tab_view_set_selected_page(window->tabs, tab);
@@ -250,7 +258,7 @@ static void close_tab(GtkWidget *widget, const char *name, GVariant *parameter)
 	RsViewerWindow *window = RS_VIEWER_WINDOW(widget);
 	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
 
-	if (tab && g_strcmp0(gtk_stack_get_visible_child_name(window->stack), "tabs") == 0)
+	if (tab && !gtk_widget_get_visible(window->start))
 		adw_tab_view_close_page(window->tabs, tab);
 	else
 		gtk_window_close(GTK_WINDOW(window));
@@ -302,7 +310,6 @@ static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, toasts);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, title);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, menu);
-	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, stack);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, tabs);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, start);
 	gtk_widget_class_bind_template_callback(widget_class, close_page);
