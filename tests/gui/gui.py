@@ -89,6 +89,8 @@ class Desktop:
         self.env |= {'HOME': self.folder, 'GDK_BACKEND': 'x11', 'GSK_RENDERER': 'cairo',
                      'GSETTINGS_BACKEND': 'keyfile', 'ADW_DISABLE_PORTAL': '1', 'GTK_USE_PORTAL': '0',
                      'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0'} | dict(env)
+        # The viewer asks the command for domains.
+        self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.processes = []
         try:
             self._start()
