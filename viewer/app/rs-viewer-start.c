@@ -44,7 +44,7 @@ static GtkWidget *add_row(GtkListBox *list, const char *icon, const char *title,
 	g_autofree char *below = rs_trace_escape(subtitle, -1, NULL);
 	GtkWidget *row = g_object_new(ADW_TYPE_ACTION_ROW, "use-markup", FALSE, NULL);
 
-	/* Only now: properties of a new object are told in any order, and a title might be markup. */
+	/* Only now: those of a new object are told in any order, and a title might be markup. */
 	g_object_set(row, "title", plain, "subtitle", below, "icon-name", icon, "activatable", TRUE,
 		     "title-lines", 2, "subtitle-lines", 2, NULL);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(row), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
