@@ -16,7 +16,7 @@ WORDS = {
     ".gschema.xml": re.compile(r"<summary>"),
 }
 # What xgettext cannot look into.
-MACRO = re.compile(r'\b(?:_|N_|C_|n?gettext|dngettext)\([^;]*?"[^;"]*%"\s*(G_\w+)')
+MACRO = re.compile(r'\b(?:_|N_|n?gettext|g_dngettext)\((?:NULL,\s*)?"[^"]*%"\s*(G_\w+)')
 
 
 def with_macros(root, paths):
