@@ -151,7 +151,6 @@ static void dispose(GObject *object)
 	g_clear_object(&page->view);
 	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
-	gtk_widget_dispose_template(GTK_WIDGET(page), RS_VIEWER_TYPE_PAGE);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
 
