@@ -12,14 +12,14 @@ static const struct {
 	guint width;
 	gboolean shown, number;
 } kinds[] = {
-	[RS_VIEWER_COLUMN_TIME] = {"time", N_("Time"), 136, TRUE, TRUE},
+	[RS_VIEWER_COLUMN_TIME] = {"time", N_("Time"), 156, TRUE, TRUE},
 	[RS_VIEWER_COLUMN_DELTA] = {"delta", N_("Since Previous"), 112, FALSE, TRUE},
 	[RS_VIEWER_COLUMN_CPU] = {"cpu", N_("CPU"), 48, TRUE, TRUE},
 	[RS_VIEWER_COLUMN_SOURCE] = {"source", N_("Source"), 112, TRUE, FALSE},
 	[RS_VIEWER_COLUMN_TASK] = {"task", N_("Task"), 168, TRUE, FALSE},
 	[RS_VIEWER_COLUMN_EVENT] = {"event", N_("Event"), 192, TRUE, FALSE},
 	[RS_VIEWER_COLUMN_FIELD] = {"field", NULL, 120, TRUE, FALSE},
-	[RS_VIEWER_COLUMN_TEXT] = {"text", N_("Text"), 480, TRUE, FALSE},
+	[RS_VIEWER_COLUMN_TEXT] = {"text", N_("Text"), 240, TRUE, FALSE},
 };
 
 static void free_column(gpointer data)
