@@ -57,6 +57,11 @@ RsTraceDocumentState rs_trace_document_state(RsTraceDocument *document)
 	return RS_TRACE_DOCUMENT_READY;
 }
 
+gboolean rs_trace_document_is_live(RsTraceDocument *document)
+{
+	return FALSE;
+}
+
 double rs_trace_document_progress(RsTraceDocument *document)
 {
 	return 1;
