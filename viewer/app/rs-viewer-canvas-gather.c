@@ -9,6 +9,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#define ALL_OF "%s: CPU >= 0" /* each event of a glob */
 #define AT_ONCE 2u      /* threads that gather */
 #define KEPT 96u        /* lanes whose events are kept */
 #define READ_ROWS 1000u /* of a counter, in one request */
@@ -304,17 +305,17 @@ static GStrv filters_of(const RsViewerLane *lane)
 	if (lane->kind == RS_VIEWER_LANE_EVENTS) {
 		/* A colon with a space behind it begins an expression. */
 		first = strstr(lane->text, ": ") ? g_strdup(lane->text)
-						 : g_strdup_printf("%s: ", lane->text);
+						 : g_strdup_printf(ALL_OF, lane->text);
 	} else if (lane->kind == RS_VIEWER_LANE_COUNTER) {
 		if (!field_of(lane->text))
 			return NULL;
 		glob = g_strndup(lane->text, (gsize)(field_of(lane->text) - 1 - lane->text));
-		first = g_strdup_printf("%s: ", glob);
+		first = g_strdup_printf(ALL_OF, glob);
 	} else {
 		if (!rs_viewer_pairs_split(lane->text, &glob, &end))
 			return NULL;
-		first = g_strdup_printf("%s: ", glob);
-		second = g_strdup_printf("%s: ", end);
+		first = g_strdup_printf(ALL_OF, glob);
+		second = g_strdup_printf(ALL_OF, end);
 	}
 	g_strv_builder_add(filters, first);
 	if (second)

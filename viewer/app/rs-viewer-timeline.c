@@ -504,6 +504,8 @@ static void load_style(void)
 
 static void rs_viewer_timeline_init(RsViewerTimeline *timeline)
 {
+	gtk_widget_set_hexpand(GTK_WIDGET(timeline), TRUE);
+	gtk_widget_set_vexpand(GTK_WIDGET(timeline), TRUE);
 	load_style();
 }
 
