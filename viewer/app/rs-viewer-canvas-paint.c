@@ -4,6 +4,7 @@
 #include "timeline/rs-trace-raster.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 
 #define NAME_PAD 4
 
@@ -236,7 +237,7 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	int width;
 
 	if (is_lost)
-		text = g_strdup_printf(_("%" G_GUINT64_FORMAT " lost"), strip->lost);
+		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
 	else if (strip && strip->values && rs_viewer_values_count(strip->values) > 0)
 		text = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
 	if (!text)

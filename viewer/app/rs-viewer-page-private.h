@@ -23,6 +23,7 @@ struct _RsViewerPage {
 	AdwStatusPage *error;
 	char *title;
 	gboolean loading;
+	guint ticks; /* since it has content, 2 at most */
 
 	/* What the content has: */
 	RsViewerTimeline *timeline;

@@ -38,23 +38,26 @@ static gboolean has_rows(RsViewerPage *page)
 	return n > 0;
 }
 
-/* What tests and benchmarks wait for: run with G_MESSAGES_DEBUG=ringside-viewer. */
-static void on_painted(RsViewerPage *page, GdkFrameClock *clock)
+/*
+ * What benchmarks wait for: run with G_MESSAGES_DEBUG=ringside-viewer. The second tick comes when
+ * the first frame was painted.
+ */
+static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 {
-	g_signal_handlers_disconnect_by_func(clock, on_painted, page);
+	RsViewerPage *page = RS_VIEWER_PAGE(widget);
+
+	if (page->ticks++ == 0)
+		return G_SOURCE_CONTINUE;
 	g_debug("the first records are on the screen");
+	return G_SOURCE_REMOVE;
 }
 
 static void show_content(RsViewerPage *page)
 {
-	GdkFrameClock *clock = gtk_widget_get_frame_clock(GTK_WIDGET(page));
-
 	if (gtk_widget_get_visible(GTK_WIDGET(page->content)))
 		return;
 	show_child(page, GTK_WIDGET(page->content));
-	if (clock)
-		g_signal_connect_object(clock, "after-paint", G_CALLBACK(on_painted), page,
-					G_CONNECT_SWAPPED);
+	gtk_widget_add_tick_callback(GTK_WIDGET(page), on_tick, NULL, NULL);
 }
 
 static void on_changed(RsViewerPage *page)
@@ -148,7 +151,6 @@ static void dispose(GObject *object)
 	g_clear_object(&page->view);
 	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
-	gtk_widget_dispose_template(GTK_WIDGET(page), RS_VIEWER_TYPE_PAGE);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
 

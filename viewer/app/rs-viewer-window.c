@@ -318,6 +318,7 @@ static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 	gtk_widget_class_bind_template_callback(widget_class, refresh);
 	gtk_widget_class_bind_template_callback(widget_class, session_chosen);
 	gtk_widget_class_bind_template_callback(widget_class, file_chosen);
+	gtk_widget_class_bind_template_callback(widget_class, rs_viewer_window_say);
 	gtk_widget_class_install_action(widget_class, "win.open", NULL, choose_files);
 	gtk_widget_class_install_action(widget_class, "win.close-tab", NULL, close_tab);
 	gtk_widget_class_install_action(widget_class, "win.menu", NULL, pop_up_menu);
