@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frames of the viewer's timeline: a real window of 1,400 x 600 pixels with 24 lanes is panned and
- * zoomed over a made-up trace, from all of it to a few nanoseconds, and each frame is timed from the
+ * zoomed over a made-up trace, from all of it to a few nanoseconds. Each frame is timed from the
  * begin of its layout until it is painted. The argument says how many millions of events.
  *
  * The document is made up too: it has only a timeline.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""frames.py BENCH-FRAMES [MILLIONS …]: frames of the viewer's timeline, on a display of their own."""
+"""frames.py BENCH-FRAMES [MILLIONS …]: frames of the viewer's timeline, on its own display."""
 import os
 import shutil
 import subprocess
