@@ -177,7 +177,9 @@ static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVie
 				   width, high - 1);
 	}
 	draw_names(canvas, snapshot, strip, x, y, &spans);
-	append_row(snapshot, strip->loss, x, y, width, lane->height);
+	append_row(snapshot, strip->haze, x, y, width, lane->height - 1);
+	append_row(snapshot, strip->loss, x, y, width, 3);
+	append_row(snapshot, strip->loss, x, y + lane->height - 4, width, 3);
 	if (strip->error)
 		rs_viewer_canvas_draw_text(snapshot, rs_viewer_canvas_layout(canvas, strip->error),
 					   x + 6, y + lane->height / 2.0, &look->error);

@@ -7,8 +7,7 @@
 struct _RsViewerEvent {
 	GObject object;
 	RsViewerEventKind kind;
-	RsViewerEvent *parent; /* not a reference */
-	char *name, *label;
+	char *name, *label, *source;
 	guint32 source_number, id;
 	GListStore *children;
 	guint all, on;
@@ -29,7 +28,7 @@ RsViewerEvent *rs_viewer_event_new(RsViewerEventKind kind, RsViewerEvent *parent
 	RsViewerEvent *event = g_object_new(RS_VIEWER_TYPE_EVENT, NULL);
 
 	event->kind = kind;
-	event->parent = parent;
+	event->source = g_strdup(parent ? parent->source : name);
 	event->name = rs_trace_escape(name, -1, NULL);
 	event->label = kind == RS_VIEWER_EVENT_EVENT
 			       ? g_strconcat(parent->name, ":", event->name, NULL)
@@ -49,9 +48,9 @@ RsViewerEventKind rs_viewer_event_kind(RsViewerEvent *event)
 	return event->kind;
 }
 
-RsViewerEvent *rs_viewer_event_parent(RsViewerEvent *event)
+const char *rs_viewer_event_source(RsViewerEvent *event)
 {
-	return event->parent;
+	return event->source;
 }
 
 const char *rs_viewer_event_name(RsViewerEvent *event)
@@ -236,6 +235,7 @@ static void finalize(GObject *object)
 
 	g_free(event->name);
 	g_free(event->label);
+	g_free(event->source);
 	g_free(event->filter);
 	g_free(event->own_filter);
 	g_free(event->remark);

@@ -38,12 +38,13 @@ typedef struct {
 	const char *note;
 } RsViewerEventFacts;
 
-/* `parent` outlives it, or loses it; NULL: none. */
+/* `parent`: of a system its source, of an event its system; NULL: none. It is not kept. */
 RsViewerEvent *rs_viewer_event_new(RsViewerEventKind kind, RsViewerEvent *parent, const char *name,
 				   guint32 source_number, guint32 id);
 
 RsViewerEventKind rs_viewer_event_kind(RsViewerEvent *event);
-RsViewerEvent *rs_viewer_event_parent(RsViewerEvent *event);
+/* The name of its source, as the session has it. */
+const char *rs_viewer_event_source(RsViewerEvent *event);
 /* "switch" of an event, "sched" of a system. */
 const char *rs_viewer_event_name(RsViewerEvent *event);
 /* "sched:switch" of an event; else its name. */

@@ -16,6 +16,7 @@ struct _RsViewerEvents {
 	GListStore *sources, *all;
 	GHashTable *by_key;  /* RsViewerEvent by its place: see key_of() */
 	GHashTable *by_name; /* label → the only event of that name, or NULL: there are several */
+	GPtrArray *answered; /* of RsViewerEvent: a change of theirs is done, and not listed yet */
 	GHashTable *seen;    /* of RsViewerEvent, while rows are taken */
 	gboolean known, listing, again, several;
 	gint64 listed_at, counted_at;
@@ -51,18 +52,18 @@ gboolean rs_viewer_events_known(RsViewerEvents *events)
 
 char *rs_viewer_events_glob(RsViewerEvents *events, RsViewerEvent *event)
 {
-	RsViewerEvent *source = event;
-	const char *name = "";
+	const char *source = events->several ? rs_viewer_event_source(event) : "";
+	const char *slash = *source ? "/" : "";
 
-	while (rs_viewer_event_parent(source))
-		source = rs_viewer_event_parent(source);
-	if (events->several)
-		name = rs_viewer_event_name(source);
-	return g_strdup_printf(
-		"%s%s%s%s", name, *name ? "/" : "",
-		event == source ? "*" : rs_viewer_event_label(event),
-		event == source || rs_viewer_event_kind(event) == RS_VIEWER_EVENT_SYSTEM ? ":*"
-											 : "");
+	switch (rs_viewer_event_kind(event)) {
+	case RS_VIEWER_EVENT_SOURCE:
+		return g_strconcat(source, slash, "*", NULL);
+	case RS_VIEWER_EVENT_SYSTEM:
+		return g_strconcat(source, slash, rs_viewer_event_name(event), ":*", NULL);
+	case RS_VIEWER_EVENT_EVENT:
+		break;
+	}
+	return g_strconcat(source, slash, rs_viewer_event_label(event), NULL);
 }
 
 /* ---- rows ---- */
@@ -233,6 +234,14 @@ static void find_names(RsViewerEvents *events)
 	}
 }
 
+/* What was asked for is done, as far as anybody knows. */
+static void settle(RsViewerEvents *events)
+{
+	for (guint i = 0; i < events->answered->len; i++)
+		rs_viewer_event_set_busy(events->answered->pdata[i], FALSE);
+	g_ptr_array_set_size(events->answered, 0);
+}
+
 void rs_viewer_events_take(RsViewerEvents *events, GVariant *rows)
 {
 	const gboolean known = events->known;
@@ -253,6 +262,7 @@ void rs_viewer_events_take(RsViewerEvents *events, GVariant *rows)
 	g_clear_pointer(&events->seen, g_hash_table_unref);
 	sum_up(G_LIST_MODEL(events->sources));
 	find_names(events);
+	settle(events);
 	several = g_list_model_get_n_items(G_LIST_MODEL(events->sources)) > 1;
 	events->known = TRUE;
 	if (!known || several != events->several) {
@@ -349,6 +359,7 @@ void rs_viewer_events_set_session(RsViewerEvents *events, RsDBusSession1 *sessio
 	g_clear_handle_id(&events->later, g_source_remove);
 	events->listing = events->again = FALSE;
 	events->listed_at = 0;
+	settle(events);
 	g_set_object(&events->session, session);
 	if (!session)
 		return;
@@ -420,13 +431,17 @@ static void switched(GObject *object, GAsyncResult *result, gpointer data)
 	else
 		rs_dbus_session1_call_disable_finish(session, NULL, NULL, &problems, &more, result,
 						     &error);
-	rs_viewer_event_set_busy(event, FALSE);
+	if (error)
+		rs_viewer_event_set_busy(event, FALSE);
 	if (is_cancelled(error))
 		return;
-	if (error)
+	if (error) {
 		say_error(change->events, error);
-	else
+	} else {
+		/* It is busy until the next list says what has become of it. */
+		g_ptr_array_add(change->events->answered, g_steal_pointer(&event));
 		say_result(change->events, (const char *const *)problems, more);
+	}
 	list(change->events);
 }
 
@@ -544,6 +559,7 @@ static void finalize(GObject *object)
 {
 	RsViewerEvents *events = RS_VIEWER_EVENTS(object);
 
+	g_ptr_array_unref(events->answered);
 	g_hash_table_unref(events->by_key);
 	g_hash_table_unref(events->by_name);
 	g_object_unref(events->sources);
@@ -571,6 +587,7 @@ static void rs_viewer_events_init(RsViewerEvents *events)
 {
 	events->sources = g_list_store_new(RS_VIEWER_TYPE_EVENT);
 	events->all = g_list_store_new(RS_VIEWER_TYPE_EVENT);
+	events->answered = g_ptr_array_new_with_free_func(g_object_unref);
 	events->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	events->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 }

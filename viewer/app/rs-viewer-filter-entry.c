@@ -245,7 +245,7 @@ static void go_to(RsViewerFilterEntry *entry, guint at)
 
 /* ---- keys ---- */
 
-static void apply(RsViewerFilterEntry *entry)
+void rs_viewer_filter_entry_apply(RsViewerFilterEntry *entry)
 {
 	rs_viewer_suggestions_hide(entry->suggestions);
 	g_clear_handle_id(&entry->check, g_source_remove);
@@ -280,7 +280,7 @@ static gboolean key_pressed(RsViewerFilterEntry *entry, guint key, guint code,
 static void icon_pressed(RsViewerFilterEntry *entry)
 {
 	rs_viewer_filter_entry_set_text(entry, "");
-	apply(entry);
+	rs_viewer_filter_entry_apply(entry);
 	gtk_widget_grab_focus(GTK_WIDGET(entry->entry));
 }
 
@@ -385,7 +385,8 @@ static void rs_viewer_filter_entry_init(RsViewerFilterEntry *entry)
 	g_signal_connect_swapped(entry->suggestions, "chosen", G_CALLBACK(accept_suggestion),
 				 entry);
 	g_signal_connect_swapped(entry->entry, "changed", G_CALLBACK(text_changed), entry);
-	g_signal_connect_swapped(entry->entry, "activate", G_CALLBACK(apply), entry);
+	g_signal_connect_swapped(entry->entry, "activate", G_CALLBACK(rs_viewer_filter_entry_apply),
+				 entry);
 	g_signal_connect_swapped(entry->entry, "icon-press", G_CALLBACK(icon_pressed), entry);
 	add_keys(entry);
 }

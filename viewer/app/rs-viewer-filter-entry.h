@@ -35,6 +35,9 @@ const char *rs_viewer_filter_entry_text(RsViewerFilterEntry *entry);
 /* Not as if it were typed: nothing is offered. Takes an error away. */
 void rs_viewer_filter_entry_set_text(RsViewerFilterEntry *entry, const char *text);
 
+/* As Enter does. */
+void rs_viewer_filter_entry_apply(RsViewerFilterEntry *entry);
+
 /*
  * Marks `length` bytes of the expression, from byte `at` on, 0 being its first behind a glob. Until
  * the text changes. What lies out of the text marks its end.

@@ -2,7 +2,9 @@
 /* Which widgets a page has, and what they say to each other. */
 #include "rs-viewer-page-private.h"
 
+#include "app/rs-viewer-control.h"
 #include "app/rs-viewer-settings.h"
+#include "app/rs-viewer-site.h"
 #include "app/rs-viewer-summary.h"
 
 #include <glib/gi18n.h>
@@ -136,8 +138,12 @@ static GtkWidget *side_part(RsViewerPage *page)
 	page->side = GTK_STACK(gtk_stack_new());
 	page->details = RS_VIEWER_DETAILS(rs_viewer_details_new(page->view));
 	gtk_stack_add_titled(page->side, GTK_WIDGET(page->details), "details", _("Details"));
+	rs_viewer_site_connect(page->details, page->document);
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
+	if (rs_trace_document_is_live(page->document))
+		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
+				     _("Session"));
 	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), page->side);
 	gtk_widget_set_margin_start(switcher, 6);
 	gtk_widget_set_margin_end(switcher, 6);
