@@ -371,7 +371,7 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 		runner->first = rs_source_number(source);
 	else if (runner->first != rs_source_number(source) && runner->printer)
 		rs_printer_name_sources(runner->printer);
-	if (!runner->watches[ON_SETTLED])
+	if (!runner->watches[ON_SETTLED] && !rs_source_is_host(source))
 		runner->watches[ON_SETTLED] =
 			g_timeout_add(RS_SESSION_START_MS, on_settled, runner);
 }
