@@ -141,9 +141,12 @@ static GtkWidget *side_part(RsViewerPage *page)
 	rs_viewer_site_connect(page->details, page->document);
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
-	if (rs_trace_document_is_live(page->document))
+	/* Who opens a running session wants to choose what is recorded, before there is a record. */
+	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
-				     _("Session"));
+				     _("Control"));
+		gtk_stack_set_visible_child_name(page->side, "control");
+	}
 	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), page->side);
 	gtk_widget_set_margin_start(switcher, 6);
 	gtk_widget_set_margin_end(switcher, 6);
