@@ -89,6 +89,8 @@ class Desktop:
         self.env |= {'HOME': self.folder, 'GDK_BACKEND': 'x11', 'GSK_RENDERER': 'cairo',
                      'GSETTINGS_BACKEND': 'keyfile', 'ADW_DISABLE_PORTAL': '1', 'GTK_USE_PORTAL': '0',
                      'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0'} | dict(env)
+        # The viewer asks the command for domains.
+        self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.processes = []
         try:
             self._start()
@@ -139,7 +141,7 @@ class Desktop:
         return done.stdout
 
     def record(self, name, *args):
-        """Records a program of several threads (some 100,000 events), and returns the trace's path."""
+        """Records a program of two threads, some 100,000 events. Returns the trace's path."""
         path = self.path(name)
         self.ringside('run', '-q', '-e', '*', '-o', path, *args, '--hosted', HOSTED_DEMO)
         return path
@@ -207,7 +209,7 @@ class Desktop:
         return self._xdotool('search', '--onlyvisible', '--name', '^' + title).split()
 
     def shot(self, name):
-        """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or else in a folder that goes away."""
+        """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or in a folder that goes away."""
         folder = SHOTS or self.folder
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, name + '.png')
@@ -243,6 +245,7 @@ class Viewer:
         check(VIEWER and os.access(VIEWER, os.X_OK), f'RINGSIDE_VIEWER names the program: {VIEWER}')
         self.desktop = desktop
         self.lines = []
+        self.window = None
         self.process = subprocess.Popen([VIEWER, *args], env=desktop.env | env, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         errors='replace')
@@ -267,8 +270,26 @@ class Viewer:
             self._alive()
             return self.desktop.windows(title)
         found = wait_for(f'a window {title!r}', ask)
-        self.desktop._xdotool('windowfocus', '--sync', found[-1])
-        return found[-1]
+        self.window = found[-1]
+        self.desktop._xdotool('windowfocus', '--sync', self.window)
+        wait_for('the focus', lambda: any(frame.has('active') for frame in self.every('frame')))
+        return self.window
+
+    def tabs(self):
+        """The titles of the tabs, from left to right."""
+        titles = []
+        for tab in self.every('filler', 'AdwTab'):
+            titles += [label.name for part in tab.children() for label in part.children() if label.role == 'label']
+        return titles
+
+    def place(self):
+        """Where on the display the widgets' (0, 0) is, of the window that was waited for last."""
+        told = self.desktop._xdotool('getwindowgeometry', '--shell', self.window)
+        x, y, width, height = (int(re.search(rf'^{key}=(-?\d+)', told, re.M)[1]) for key in ('X', 'Y', 'WIDTH', 'HEIGHT'))
+        sizes = [frame.box() for frame in self.every('frame')]
+        # Around a window there is its shadow, or a border, as wide on all sides.
+        edge = min((width - w for _, _, w, h in sizes if width - w == height - h >= 0), default=0) // 2
+        return x + edge, y + edge
 
     # ---- what assistive technologies see ----
 
@@ -392,7 +413,9 @@ class Widget:
     @property
     def showing(self):
         """Whether it has a place in its window. GTK 4.8 does not tell it of what a stack hides."""
-        return self.has('visible') and self.box()[2] > 0
+        if not self.has('visible') or 'Component' not in self._ask(self.node.get_interfaces):
+            return False
+        return self.box()[2] > 0
 
     def matches(self, role, name, showing):
         if role and self.role != role:
@@ -405,6 +428,11 @@ class Widget:
         """Does what a click does: its first action."""
         check(self._ask(self.node.get_n_actions) > 0, f'{self.role} {self.name!r} can be clicked')
         self._ask(self.node.do_action, 0)
+
+    def press(self, number=1):
+        """Clicks into its middle with the mouse."""
+        (left, top), (x, y, width, height) = self.viewer.place(), self.box()
+        self.viewer.desktop.button(left + x + width / 2, top + y + height / 2, number)
 
     def do(self, action):
         for i in range(self._ask(self.node.get_n_actions)):

@@ -56,6 +56,7 @@ GtkWindow *rs_viewer_accels_window_new(void)
 			     "<property name='section-name'>all</property><property "
 			     "name='max-height'>12</property>");
 	g_autoptr(GtkBuilder) builder = NULL;
+	GtkWindow *window;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
 		g_autofree char *keys = g_strjoinv(" ", (char **)table[i].keys);
@@ -74,5 +75,7 @@ GtkWindow *rs_viewer_accels_window_new(void)
 	}
 	g_string_append(xml, "</object></child></object></interface>");
 	builder = gtk_builder_new_from_string(xml->str, (gssize)xml->len);
-	return g_object_ref(GTK_WINDOW(gtk_builder_get_object(builder, "shortcuts")));
+	window = g_object_ref(GTK_WINDOW(gtk_builder_get_object(builder, "shortcuts")));
+	gtk_window_set_title(window, _("Keyboard Shortcuts"));
+	return window;
 }

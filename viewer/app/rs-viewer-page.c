@@ -1,127 +1,138 @@
 /* SPDX-License-Identifier: MIT */
-#include "app/rs-viewer-page.h"
+#include "rs-viewer-page-private.h"
 
 #include <glib/gi18n.h>
-#include <rs-trace-client.h>
 #include <rs-trace-escape.h>
-#include <rs-trace-reader.h>
-
-struct _RsViewerPage {
-	AdwBin parent;
-	GSimpleActionGroup *actions;
-	GCancellable *cancellable;
-	GtkStack *stack; /* "loading", "content", "error" */
-	AdwStatusPage *content, *error;
-	char *title;
-	gboolean loading;
-};
 
 G_DEFINE_FINAL_TYPE(RsViewerPage, rs_viewer_page, ADW_TYPE_BIN)
 
 enum { PROP_TITLE = 1, PROP_LOADING, N_PROPERTIES };
 static GParamSpec *properties[N_PROPERTIES];
 
-/* ---- opening ---- */
+/* ---- what is open ---- */
 
-struct wish {
-	GStrv paths; /* or … */
-	char *session;
-};
-
-static void free_wish(gpointer data)
+static void show_child(RsViewerPage *page, GtkWidget *child)
 {
-	struct wish *wish = data;
-
-	g_strfreev(wish->paths);
-	g_free(wish->session);
-	g_free(wish);
+	gtk_widget_set_visible(page->waiting, child == page->waiting);
+	gtk_widget_set_visible(GTK_WIDGET(page->content), child == GTK_WIDGET(page->content));
+	gtk_widget_set_visible(GTK_WIDGET(page->error), child == GTK_WIDGET(page->error));
 }
 
-static void open_wish(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static void show_error(RsViewerPage *page, const GError *error)
 {
-	const struct wish *wish = data;
-	GError *error = NULL;
+	g_autofree char *text = rs_trace_escape(error->message, -1, "\n");
+	g_autofree char *markup = g_markup_escape_text(text, -1);
 
-	if (wish->session) {
-		g_autoptr(RsDBusSession1) session = rs_trace_client_connect(wish->session, &error);
-	}
-	for (char **path = wish->paths; path && *path && !error; path++) {
-		g_autoptr(RsTraceReader) reader = rs_trace_reader_open(*path, cancellable, &error);
-		g_autofree char *name = g_path_get_basename(*path);
-
-		if (!reader)
-			g_prefix_error(&error, "%s: ", name);
-	}
-	if (error)
-		g_task_return_error(task, error);
-	else
-		g_task_return_boolean(task, TRUE);
+	adw_status_page_set_description(page->error, markup);
+	show_child(page, GTK_WIDGET(page->error));
 }
 
-static void opened(GObject *object, GAsyncResult *result, gpointer data)
+static gboolean has_rows(RsViewerPage *page)
 {
-	RsViewerPage *page = RS_VIEWER_PAGE(object);
-	g_autoptr(GError) error = NULL;
+	RsTraceTimeline *timeline = rs_trace_document_all(page->document);
+	guint64 n;
 
-	g_task_propagate_boolean(G_TASK(result), &error);
-	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+	rs_trace_timeline_lock(timeline);
+	n = rs_trace_timeline_n_rows(timeline);
+	rs_trace_timeline_unlock(timeline);
+	return n > 0;
+}
+
+/*
+ * What benchmarks wait for: run with G_MESSAGES_DEBUG=ringside-viewer. The second tick comes when
+ * the first frame was painted.
+ */
+static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+	RsViewerPage *page = RS_VIEWER_PAGE(widget);
+
+	if (page->ticks++ == 0)
+		return G_SOURCE_CONTINUE;
+	g_debug("the first records are on the screen");
+	return G_SOURCE_REMOVE;
+}
+
+static void show_content(RsViewerPage *page)
+{
+	if (gtk_widget_get_visible(GTK_WIDGET(page->content)))
 		return;
-	page->loading = FALSE;
-	g_object_notify_by_pspec(object, properties[PROP_LOADING]);
-	if (error) {
-		g_autofree char *text = rs_trace_escape(error->message, -1, "\n");
-		g_autofree char *markup = g_markup_escape_text(text, -1);
-
-		adw_status_page_set_description(page->error, markup);
-	}
-	gtk_stack_set_visible_child_name(page->stack, error ? "error" : "content");
+	show_child(page, GTK_WIDGET(page->content));
+	gtk_widget_add_tick_callback(GTK_WIDGET(page), on_tick, NULL, NULL);
 }
 
-static GtkWidget *begin(struct wish *wish, char *title)
+static void on_changed(RsViewerPage *page)
+{
+	RsTraceDocumentState state = rs_trace_document_state(page->document);
+	g_autofree char *title = rs_trace_escape(rs_trace_document_title(page->document), -1, NULL);
+	gboolean loading = state == RS_TRACE_DOCUMENT_LOADING;
+
+	/* What was read before it failed is shown, and why it failed is a remark. */
+	if (state == RS_TRACE_DOCUMENT_FAILED && !has_rows(page))
+		show_error(page, rs_trace_document_error(page->document));
+	else if (!loading || has_rows(page))
+		show_content(page);
+	if (page->loading != loading) {
+		page->loading = loading;
+		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_LOADING]);
+	}
+	if (g_strcmp0(page->title, title) != 0) {
+		g_free(page->title);
+		page->title = g_steal_pointer(&title);
+		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_TITLE]);
+	}
+}
+
+static void on_ended(RsViewerPage *page)
+{
+	on_changed(page);
+	g_debug("all records were read");
+}
+
+static GtkWidget *page_new(RsTraceDocument *document)
 {
 	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
-	g_autoptr(GTask) task = g_task_new(page, page->cancellable, opened, NULL);
 
-	page->title = title;
-	adw_status_page_set_title(page->content, title);
-	g_task_set_task_data(task, wish, free_wish);
-	g_task_run_in_thread(task, open_wish);
+	page->document = document;
+	page->view = rs_viewer_view_new(document);
+	rs_viewer_page_fill(page);
+	g_signal_connect_object(document, "changed", G_CALLBACK(on_changed), page,
+				G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "grown", G_CALLBACK(on_changed), page, G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "ended", G_CALLBACK(on_ended), page, G_CONNECT_SWAPPED);
+	on_changed(page);
 	return GTK_WIDGET(page);
 }
 
 GtkWidget *rs_viewer_page_new(const char *const *paths)
 {
-	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-	g_auto(GStrv) list = NULL;
-	struct wish *wish = g_new0(struct wish, 1);
-
-	for (const char *const *path = paths; *path; path++) {
-		g_autofree char *base = g_path_get_basename(*path);
-		g_autofree char *name = rs_trace_escape(base, -1, NULL);
-
-		g_strv_builder_add(names, name);
-	}
-	list = g_strv_builder_end(names);
-	wish->paths = g_strdupv((char **)paths);
-	return begin(wish, g_strjoinv(", ", list));
+	return page_new(rs_trace_document_new(paths));
 }
 
 GtkWidget *rs_viewer_page_new_live(const char *session)
 {
-	struct wish *wish = g_new0(struct wish, 1);
+	return page_new(rs_trace_document_new_live(session));
+}
 
-	wish->session = g_strdup(session);
-	return begin(wish, rs_trace_escape(session, -1, NULL));
+void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other)
+{
+	rs_viewer_view_link(page->view, other->view);
 }
 
 void rs_viewer_page_close(RsViewerPage *page)
 {
-	g_cancellable_cancel(page->cancellable);
+	rs_trace_document_close(page->document);
 }
 
 GActionGroup *rs_viewer_page_actions(RsViewerPage *page)
 {
 	return G_ACTION_GROUP(page->actions);
+}
+
+void rs_viewer_page_tell(RsViewerPage *page, const char *text)
+{
+	g_autofree char *markup = g_markup_escape_text(text, -1);
+
+	adw_toast_overlay_add_toast(page->toasts, adw_toast_new(markup));
 }
 
 /* ---- the object ---- */
@@ -140,8 +151,10 @@ static void dispose(GObject *object)
 {
 	RsViewerPage *page = RS_VIEWER_PAGE(object);
 
-	g_cancellable_cancel(page->cancellable);
-	g_clear_object(&page->cancellable);
+	if (page->document)
+		rs_trace_document_close(page->document);
+	g_clear_object(&page->view);
+	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
@@ -167,7 +180,8 @@ static void rs_viewer_page_class_init(RsViewerPageClass *class)
 	g_object_class_install_properties(object_class, N_PROPERTIES, properties);
 	gtk_widget_class_set_template_from_resource(widget_class,
 						    "/org/ringside/Viewer/ui/page.ui");
-	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, stack);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, toasts);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, waiting);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, content);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, error);
 }
@@ -175,7 +189,6 @@ static void rs_viewer_page_class_init(RsViewerPageClass *class)
 static void rs_viewer_page_init(RsViewerPage *page)
 {
 	page->loading = TRUE;
-	page->cancellable = g_cancellable_new();
 	page->actions = g_simple_action_group_new();
 	gtk_widget_init_template(GTK_WIDGET(page));
 }

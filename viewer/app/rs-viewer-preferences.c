@@ -16,8 +16,8 @@ static const struct choice schemes[] = {
 };
 
 static const struct choice times[] = {
-	{RS_VIEWER_TIME_SECONDS, N_("Seconds since the trace began")},
-	{RS_VIEWER_TIME_WALL, N_("Time of day")},
+	{RS_VIEWER_FORMAT_SECONDS, N_("Seconds since the trace began")},
+	{RS_VIEWER_FORMAT_WALL, N_("Time of day")},
 };
 
 /* ---- a row with a few values ---- */

@@ -57,7 +57,7 @@ static void rs_viewer_settings_class_init(RsViewerSettingsClass *class)
 		g_param_spec_int("window-height", NULL, NULL, 1, G_MAXINT16, 800, flags);
 	properties[MAXIMIZED] = g_param_spec_boolean("window-maximized", NULL, NULL, FALSE, flags);
 	properties[TIME_FORMAT] =
-		g_param_spec_string("time-format", NULL, NULL, RS_VIEWER_TIME_SECONDS, flags);
+		g_param_spec_string("time-format", NULL, NULL, RS_VIEWER_FORMAT_SECONDS, flags);
 	properties[COLOR_SCHEME] =
 		g_param_spec_string("color-scheme", NULL, NULL, RS_VIEWER_SCHEME_SYSTEM, flags);
 	properties[COLUMNS] = g_param_spec_boxed("columns", NULL, NULL, G_TYPE_STRV, flags);

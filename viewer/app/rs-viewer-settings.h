@@ -17,8 +17,8 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(RsViewerSettings, rs_viewer_settings, RS_VIEWER, SETTINGS, GObject)
 
 /* Values of "time-format" and "color-scheme". */
-#define RS_VIEWER_TIME_SECONDS "seconds" /* since the trace's time 0 */
-#define RS_VIEWER_TIME_WALL "wall-clock" /* local time of day, if the trace has it */
+#define RS_VIEWER_FORMAT_SECONDS "seconds" /* since the trace's time 0 */
+#define RS_VIEWER_FORMAT_WALL "wall-clock" /* local time of day, if the trace has it */
 #define RS_VIEWER_SCHEME_SYSTEM "system"
 #define RS_VIEWER_SCHEME_LIGHT "light"
 #define RS_VIEWER_SCHEME_DARK "dark"

@@ -74,15 +74,24 @@ static void page_count_changed(RsViewerWindow *window)
 
 /* ---- tabs ---- */
 
+/* A tooltip is markup, and a title is not. */
+static gboolean escape_title(GBinding *binding, const GValue *from, GValue *to, gpointer data)
+{
+	const char *title = g_value_get_string(from);
+
+	g_value_take_string(to, g_markup_escape_text(title ? title : "", -1));
+	return TRUE;
+}
+
 static void add(RsViewerWindow *window, GtkWidget *child, RsViewerPage *page)
 {
 	AdwTabPage *tab = adw_tab_view_append(window->tabs, child);
 
 	g_object_bind_property(page, "loading", tab, "loading", G_BINDING_SYNC_CREATE);
-	if (child == GTK_WIDGET(page)) {
+	if (child == GTK_WIDGET(page))
 		g_object_bind_property(page, "title", tab, "title", G_BINDING_SYNC_CREATE);
-		g_object_bind_property(page, "title", tab, "tooltip", G_BINDING_SYNC_CREATE);
-	}
+	g_object_bind_property_full(tab, "title", tab, "tooltip", G_BINDING_SYNC_CREATE,
+				    escape_title, NULL, NULL, NULL);
 	g_signal_connect_object(tab, "notify::title", G_CALLBACK(refresh), window,
 				G_CONNECT_SWAPPED);
 	adw_tab_view_set_selected_page(window->tabs, tab);
@@ -131,6 +140,7 @@ void rs_viewer_window_compare(RsViewerWindow *window, const char *first, const c
 
 	gtk_paned_set_start_child(GTK_PANED(both), a);
 	gtk_paned_set_end_child(GTK_PANED(both), b);
+	rs_viewer_page_compare(RS_VIEWER_PAGE(a), RS_VIEWER_PAGE(b));
 	remember(first);
 	remember(second);
 	add(window, both, RS_VIEWER_PAGE(a));
@@ -309,6 +319,7 @@ static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 	gtk_widget_class_bind_template_callback(widget_class, refresh);
 	gtk_widget_class_bind_template_callback(widget_class, session_chosen);
 	gtk_widget_class_bind_template_callback(widget_class, file_chosen);
+	gtk_widget_class_bind_template_callback(widget_class, rs_viewer_window_say);
 	gtk_widget_class_install_action(widget_class, "win.open", NULL, choose_files);
 	gtk_widget_class_install_action(widget_class, "win.close-tab", NULL, close_tab);
 	gtk_widget_class_install_action(widget_class, "win.menu", NULL, pop_up_menu);

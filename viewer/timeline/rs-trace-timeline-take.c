@@ -80,6 +80,8 @@ static RsTraceTakenSource *source_of(RsTraceTimeline *timeline, const RsTraceOri
 	source->index = index;
 	source->name = g_strdup(origin->escaped ? origin->escaped : "");
 	source->machine = origin->machine;
+	source->number = origin->number;
+	source->is_named = !!origin->name;
 	taken = g_new0(RsTraceTakenSource, 1);
 	taken->number = timeline->sources->len;
 	taken->machine = origin->machine;
@@ -104,6 +106,7 @@ static guint add_ring(RsTraceTimeline *timeline, guint source, guint number)
 	ring->tasks = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
 	ring->gaps = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->gap_palette);
 	ring->losses = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineLoss));
+	ring->boots = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineBoot));
 	rs_trace_timeline_lock(timeline);
 	g_ptr_array_add(timeline->rings, ring);
 	rs_trace_timeline_unlock(timeline);
@@ -418,8 +421,9 @@ static void take_loss(RsTraceTimeline *timeline, RsTraceTakenRing *ring,
 	ring->in_gap = TRUE;
 	note(timeline, (RsTraceTimelineNote){NOTE_EVENT, .target = ring->number, .ns = ns,
 					     .tag = RS_TRACE_CLASS_LOSS});
-	note(timeline, (RsTraceTimelineNote){NOTE_LOSS, .target = ring->number, .ns = ns,
-					     .since = since, .lost = record->lost});
+	note(timeline,
+	     (RsTraceTimelineNote){NOTE_LOSS, .target = ring->number, .ns = ns, .since = since,
+				   .lost = record->lost, .own_ns = record->ns});
 }
 
 gboolean rs_trace_timeline_wants_task(const RsTraceTimeline *timeline, const RsTraceRecord *record)
@@ -453,6 +457,9 @@ void rs_trace_timeline_take(RsTraceTimeline *timeline, const RsTraceRecord *reco
 			lose_sight(timeline, ring, ns);
 			note(timeline, (RsTraceTimelineNote){NOTE_EVENT, .target = ring->number,
 							     .ns = ns, .tag = RS_TRACE_CLASS_BOOT});
+			note(timeline,
+			     (RsTraceTimelineNote){NOTE_BOOT, .target = ring->number, .ns = ns,
+						   .tag = record->when.boot, .own_ns = record->ns});
 		}
 	}
 	ring->last_ns = ns;

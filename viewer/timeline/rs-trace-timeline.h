@@ -57,14 +57,23 @@ typedef struct {
 	/* Spans, tag 1: records of this time are missing, or may be. */
 	RsTraceSeries *gaps;
 	GArray *losses; /* RsTraceTimelineLoss, in order */
+	GArray *boots;  /* RsTraceTimelineBoot, in order */
 	guint64 lost;   /* the sum of them */
 } RsTraceTimelineRing;
 
 typedef struct {
-	guint64 ns;    /* of the row: no later than the record behind it */
-	guint64 since; /* of the last record before it */
-	guint64 lost;  /* events */
+	guint64 ns;     /* of the row: no later than the record behind it */
+	guint64 since;  /* of the last record before it */
+	guint64 lost;   /* events */
+	guint64 own_ns; /* RsTraceRecord.ns */
 } RsTraceTimelineLoss;
+
+/* What there is to say of a boot, which only who reads a trace from its start can tell. */
+typedef struct {
+	guint64 ns;     /* of the row */
+	guint64 own_ns; /* RsTraceRecord.ns */
+	guint32 boot;
+} RsTraceTimelineBoot;
 
 /* Tags of task->states. */
 typedef enum {
@@ -94,8 +103,10 @@ typedef struct {
 
 typedef struct {
 	guint index; /* RsTraceOrigin.index */
-	char *name;  /* may be "" */
+	char *name;  /* escaped; may be "" */
 	guint machine;
+	guint32 number; /* in its session; 0: not known */
+	gboolean is_named;
 } RsTraceTimelineSource;
 
 RsTraceTimeline *rs_trace_timeline_new(void);

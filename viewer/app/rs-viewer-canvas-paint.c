@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* A frame: rows of pixels are made under the trace's lock, and then all is drawn. */
+#include "app/rs-viewer-canvas-private.h"
+#include "timeline/rs-trace-raster.h"
+
+#include <glib/gi18n.h>
+#include <inttypes.h>
+
+#define NAME_PAD 4
+
+/* ---- what is in view ---- */
+
+static void look_at(RsViewerCanvas *canvas, gboolean pinned, double top, double height)
+{
+	guint n, at = rs_viewer_lanes_at(canvas->lanes, pinned, top);
+	const RsViewerPlace *places = rs_viewer_lanes_places(canvas->lanes, pinned, &n);
+
+	for (; at < n && places[at].y < top + height; at++) {
+		if (rs_viewer_lane_is_heading(places[at].lane))
+			continue;
+		g_ptr_array_add(canvas->in_view, places[at].lane);
+		rs_viewer_strip_of(places[at].lane)->seen = canvas->frames;
+	}
+}
+
+/* Lanes that have left the view forget their pixels. */
+static void find_in_view(RsViewerCanvas *canvas)
+{
+	GPtrArray *before = canvas->in_view;
+	const int pinned = rs_viewer_canvas_pinned_height(canvas);
+	const int height = gtk_widget_get_height(GTK_WIDGET(canvas)) - RULER_HEIGHT - pinned;
+
+	canvas->frames++;
+	canvas->in_view = g_ptr_array_new();
+	look_at(canvas, TRUE, 0, pinned);
+	look_at(canvas, FALSE, gtk_adjustment_get_value(canvas->adjustment), height);
+	for (guint i = 0; i < before->len; i++) {
+		RsViewerStrip *strip = ((RsViewerLane *)before->pdata[i])->strip;
+
+		if (strip->seen != canvas->frames)
+			rs_viewer_strip_drop(strip);
+	}
+	g_ptr_array_unref(before);
+}
+
+static void make_room(RsViewerCanvas *canvas, guint width)
+{
+	RsViewerFrame *frame = &canvas->frame;
+
+	if (canvas->room >= width)
+		return;
+	canvas->room = width;
+	frame->edges = g_renew(guint64, frame->edges, width + 1);
+	frame->shades = g_renew(RsTraceShade, frame->shades, width);
+	frame->more = g_renew(RsTraceShade, frame->more, width);
+	frame->marks = g_renew(guint8, frame->marks, width);
+	frame->columns = g_renew(RsViewerValueColumn, frame->columns, width);
+}
+
+static void begin_frame(RsViewerCanvas *canvas)
+{
+	RsViewerFrame *frame = &canvas->frame;
+	const double scale = gtk_widget_get_scale_factor(GTK_WIDGET(canvas));
+	const guint width = (guint)(rs_viewer_canvas_time_width(canvas) * scale);
+	RsTraceTimeline *all = rs_trace_document_all(canvas->document);
+	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
+	guint64 from, until;
+
+	rs_viewer_view_range(canvas->view, &from, &until);
+	if (frame->stamp > 0 && !canvas->is_stale && from == frame->from && until == frame->until &&
+	    width == frame->width && all == frame->all && shown == frame->shown)
+		return;
+	make_room(canvas, width);
+	canvas->is_stale = FALSE;
+	frame->stamp = MAX(frame->stamp + 1, 1);
+	frame->from = from;
+	frame->until = until;
+	frame->width = width;
+	frame->scale = scale;
+	frame->all = all;
+	frame->shown = shown;
+	frame->n = rs_trace_raster_edges(from, until, width, frame->edges);
+}
+
+void rs_viewer_canvas_prepare(RsViewerCanvas *canvas)
+{
+	RsViewerFrame *frame = &canvas->frame;
+	g_autoptr(GPtrArray) stale = g_ptr_array_new();
+
+	find_in_view(canvas);
+	begin_frame(canvas);
+	for (guint i = 0; i < canvas->in_view->len; i++) {
+		RsViewerLane *lane = canvas->in_view->pdata[i];
+		RsViewerStrip *strip = lane->strip;
+
+		rs_viewer_canvas_gather(canvas, lane);
+		if (strip->stamp == frame->stamp)
+			continue;
+		rs_viewer_strip_drop(strip);
+		strip->stamp = frame->stamp;
+		g_ptr_array_add(stale, lane);
+	}
+	if (stale->len == 0)
+		return;
+	rs_trace_timeline_lock(frame->all);
+	rs_trace_timeline_span(frame->all, &frame->first, &frame->end);
+	for (guint i = 0; i < stale->len; i++) {
+		rs_viewer_lanes_name_task(canvas->lanes, stale->pdata[i], frame->all);
+		rs_viewer_strip_draw_spans(stale->pdata[i], frame);
+	}
+	if (frame->shown != frame->all) {
+		rs_trace_timeline_unlock(frame->all);
+		rs_trace_timeline_lock(frame->shown);
+	}
+	for (guint i = 0; i < stale->len; i++)
+		rs_viewer_strip_draw_events(stale->pdata[i], frame);
+	rs_trace_timeline_unlock(frame->shown);
+	for (guint i = 0; i < stale->len; i++)
+		if (rs_viewer_lane_is_chosen(stale->pdata[i]))
+			rs_viewer_strip_draw_chosen(stale->pdata[i], frame);
+}
+
+/* ---- a lane ---- */
+
+static void append_row(GtkSnapshot *snapshot, GdkTexture *texture, double x, double y, double width,
+		       double height)
+{
+	if (texture && height > 0)
+		gtk_snapshot_append_texture(
+			snapshot, texture,
+			&GRAPHENE_RECT_INIT((float)x, (float)y, (float)width, (float)height));
+}
+
+static void draw_names(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerStrip *strip,
+		       double x, double y, const RsViewerBand *band)
+{
+	static const GdkRGBA black = {0, 0, 0, 0.85f}, white = {1, 1, 1, 0.95f};
+
+	if (!strip->names || band->height < 11)
+		return;
+	for (guint i = 0; i < strip->names->len; i++) {
+		const RsViewerStripName *name = &g_array_index(strip->names, RsViewerStripName, i);
+		PangoLayout *layout = rs_viewer_canvas_layout(canvas, name->text);
+		int width;
+
+		pango_layout_get_pixel_size(layout, &width, NULL);
+		if (width + 2 * NAME_PAD > name->width)
+			continue;
+		rs_viewer_canvas_draw_text(snapshot, layout, x + name->x + NAME_PAD,
+					   y + band->top + band->height / 2.0,
+					   name->on_dark ? &white : &black);
+	}
+}
+
+static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
+		      double y)
+{
+	const RsViewerStrip *strip = lane->strip;
+	const double x = rs_viewer_canvas_left(canvas);
+	const double width = rs_viewer_canvas_time_width(canvas);
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	RsViewerBand events, spans;
+
+	rs_viewer_canvas_bands(lane, &events, &spans);
+	if (lane->kind == RS_VIEWER_LANE_RING)
+		gtk_snapshot_append_color(snapshot, &look->grid,
+					  &GRAPHENE_RECT_INIT((float)x, (float)(y + spans.top),
+							      (float)width, (float)spans.height));
+	append_row(snapshot, strip->spans, x, y + spans.top, width, spans.height);
+	if (lane->kind != RS_VIEWER_LANE_COUNTER)
+		append_row(snapshot, strip->events, x, y + events.top, width, events.height);
+	if (strip->pairs) {
+		const int high = spans.height / (int)RS_VIEWER_PAIR_ROWS;
+
+		for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
+			append_row(snapshot, strip->rows[i], x, y + spans.top + (int)i * high,
+				   width, high - 1);
+	}
+	draw_names(canvas, snapshot, strip, x, y, &spans);
+	append_row(snapshot, strip->haze, x, y, width, lane->height - 1);
+	append_row(snapshot, strip->loss, x, y, width, 3);
+	append_row(snapshot, strip->loss, x, y + lane->height - 4, width, 3);
+	if (strip->error)
+		rs_viewer_canvas_draw_text(snapshot, rs_viewer_canvas_layout(canvas, strip->error),
+					   x + 6, y + lane->height / 2.0, &look->error);
+}
+
+/* ---- its name ---- */
+
+static void draw_label(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const char *label, double x,
+		       double y, double room, const GdkRGBA *colour)
+{
+	PangoLayout *layout = rs_viewer_canvas_title(canvas, label);
+
+	if (room < 8)
+		return;
+	pango_layout_set_width(layout, (int)(room * PANGO_SCALE));
+	rs_viewer_canvas_draw_text(snapshot, layout, x, y, colour);
+}
+
+static void draw_fold(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
+		      double y)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+
+	rs_viewer_canvas_draw_text(
+		snapshot, rs_viewer_canvas_layout(canvas, lane->folded ? "▸" : "▾"),
+		lane->kind == RS_VIEWER_LANE_SOURCE ? 6 : 14, y + lane->height / 2.0, &look->dim);
+}
+
+static void draw_pin(RsViewerCanvas *canvas, GtkSnapshot *snapshot, double x, double y)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+
+	if (!canvas->pin)
+		canvas->pin = gtk_icon_theme_lookup_icon(
+			gtk_icon_theme_get_for_display(gtk_widget_get_display(GTK_WIDGET(canvas))),
+			"view-pin-symbolic", NULL, 12,
+			gtk_widget_get_scale_factor(GTK_WIDGET(canvas)), GTK_TEXT_DIR_NONE,
+			GTK_ICON_LOOKUP_FORCE_SYMBOLIC);
+	gtk_snapshot_save(snapshot);
+	gtk_snapshot_translate(snapshot, &GRAPHENE_POINT_INIT((float)x, (float)(int)y));
+	gtk_symbolic_paintable_snapshot_symbolic(GTK_SYMBOLIC_PAINTABLE(canvas->pin), snapshot, 12,
+						 12, &look->dim, 1);
+	gtk_snapshot_restore(snapshot);
+}
+
+/* How much is lost, or between which values a counter is: at the right end. Returns its width. */
+static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
+			double y, double right)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	const RsViewerStrip *strip = lane->strip;
+	const gboolean is_lost = strip && strip->lost > 0;
+	g_autofree char *text = NULL;
+	PangoLayout *layout;
+	int width;
+
+	if (is_lost)
+		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
+	else if (strip && strip->values && rs_viewer_values_count(strip->values) > 0)
+		text = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
+	if (!text)
+		return 0;
+	layout = rs_viewer_canvas_layout(canvas, text);
+	pango_layout_get_pixel_size(layout, &width, NULL);
+	rs_viewer_canvas_draw_text(snapshot, layout, right - width - 6,
+				   is_lost ? y + lane->height / 2.0 : y + lane->height - 10,
+				   is_lost ? &look->error : &look->dim);
+	return is_lost ? width + 8 : 0;
+}
+
+static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
+			double y)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	const int width = rs_viewer_canvas_left(canvas);
+	const gboolean is_heading = rs_viewer_lane_is_heading(lane);
+	const gboolean is_counter = lane->kind == RS_VIEWER_LANE_COUNTER;
+	double x = lane->kind == RS_VIEWER_LANE_SOURCE  ? 20
+		   : lane->kind == RS_VIEWER_LANE_TASKS ? 28
+		   : rs_viewer_lane_is_chosen(lane)     ? 10
+							: 28;
+	double right = width;
+
+	if (lane == canvas->lane) {
+		GdkRGBA tint = look->accent;
+
+		tint.alpha = 0.22f;
+		gtk_snapshot_append_color(
+			snapshot, &tint,
+			&GRAPHENE_RECT_INIT(0, (float)y, (float)width, (float)lane->height));
+		gtk_snapshot_append_color(snapshot, &look->accent,
+					  &GRAPHENE_RECT_INIT(0, (float)y, 3, (float)lane->height));
+	}
+	if (is_heading)
+		draw_fold(canvas, snapshot, lane, y);
+	if (lane->pinned) {
+		draw_pin(canvas, snapshot, 10, y + lane->height / 2.0 - 6);
+		x = 28;
+	}
+	right -= draw_note(canvas, snapshot, lane, y, right);
+	draw_label(canvas, snapshot, lane->label, x, is_counter ? y + 12 : y + lane->height / 2.0,
+		   right - x - 4, is_heading ? &look->dim : &look->text);
+}
+
+static void draw_lane(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
+		      double y)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	const double width = gtk_widget_get_width(GTK_WIDGET(canvas));
+
+	if (rs_viewer_lane_is_heading(lane))
+		gtk_snapshot_append_color(
+			snapshot, &look->grid,
+			&GRAPHENE_RECT_INIT(0, (float)y, (float)width, (float)lane->height));
+	else
+		draw_time(canvas, snapshot, lane, y);
+	gtk_snapshot_append_color(
+		snapshot, &look->grid,
+		&GRAPHENE_RECT_INIT(0, (float)(y + lane->height - 1), (float)width, 1));
+	draw_header(canvas, snapshot, lane, y);
+}
+
+static void draw_lanes(RsViewerCanvas *canvas, GtkSnapshot *snapshot, gboolean pinned, double top,
+		       double height, double scrolled)
+{
+	const int width = gtk_widget_get_width(GTK_WIDGET(canvas));
+	guint n, at = rs_viewer_lanes_at(canvas->lanes, pinned, scrolled);
+	const RsViewerPlace *places = rs_viewer_lanes_places(canvas->lanes, pinned, &n);
+
+	if (height <= 0)
+		return;
+	gtk_snapshot_push_clip(snapshot,
+			       &GRAPHENE_RECT_INIT(0, (float)top, (float)width, (float)height));
+	for (; at < n && places[at].y < scrolled + height; at++)
+		draw_lane(canvas, snapshot, places[at].lane, top + places[at].y - (int)scrolled);
+	gtk_snapshot_pop(snapshot);
+}
+
+/* ---- all of it ---- */
+
+/* What is behind the end of a trace that is still being read: nobody knows yet. */
+static void draw_unknown(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	const int height = gtk_widget_get_height(GTK_WIDGET(canvas));
+	const int width = gtk_widget_get_width(GTK_WIDGET(canvas));
+	const double x = MAX(rs_viewer_canvas_left(canvas),
+			     rs_viewer_canvas_place_of(canvas, canvas->frame.end));
+	const GdkRGBA none = {0};
+	const GskColorStop stops[] = {
+		{0, look->border}, {0.5f, look->border}, {0.5f, none}, {1, none}};
+
+	if (rs_trace_document_state(canvas->document) != RS_TRACE_DOCUMENT_LOADING || x >= width)
+		return;
+	gtk_snapshot_append_repeating_linear_gradient(
+		snapshot,
+		&GRAPHENE_RECT_INIT((float)x, RULER_HEIGHT, (float)(width - x),
+				    (float)(height - RULER_HEIGHT)),
+		&GRAPHENE_POINT_INIT(0, 0), &GRAPHENE_POINT_INIT(7, 7), stops, G_N_ELEMENTS(stops));
+}
+
+void rs_viewer_canvas_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
+{
+	RsViewerCanvas *canvas = RS_VIEWER_CANVAS(widget);
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	const int width = gtk_widget_get_width(widget), height = gtk_widget_get_height(widget);
+	const int left = rs_viewer_canvas_left(canvas);
+	const int pinned = rs_viewer_canvas_pinned_height(canvas);
+	const int top = RULER_HEIGHT + pinned;
+
+	rs_viewer_canvas_prepare(canvas);
+	gtk_snapshot_append_color(snapshot, &look->view,
+				  &GRAPHENE_RECT_INIT(0, 0, (float)width, (float)height));
+	gtk_snapshot_append_color(snapshot, &look->header,
+				  &GRAPHENE_RECT_INIT(0, 0, (float)left, (float)height));
+	rs_viewer_canvas_draw_grid(canvas, snapshot);
+	draw_lanes(canvas, snapshot, TRUE, RULER_HEIGHT, pinned, 0);
+	draw_lanes(canvas, snapshot, FALSE, top, height - top,
+		   gtk_adjustment_get_value(canvas->adjustment));
+	if (pinned > 0)
+		gtk_snapshot_append_color(
+			snapshot, &look->border,
+			&GRAPHENE_RECT_INIT(0, (float)(top - 2), (float)width, 2));
+	draw_unknown(canvas, snapshot);
+	rs_viewer_canvas_draw_ruler(canvas, snapshot);
+	rs_viewer_canvas_draw_marks(canvas, snapshot);
+	rs_viewer_canvas_draw_line(snapshot, left - 1, 0, height, &look->border);
+}
