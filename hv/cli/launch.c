@@ -185,6 +185,23 @@ int rs_launch_started(struct rs_session *session, void *data, struct rs_error *e
 	return 0;
 }
 
+#define HOST_RING_BYTES (256u << 10)
+
+/* It is not in the session's file, since nobody can take it up. */
+int rs_launch_add_host(struct rs_session *session, struct rs_error *err)
+{
+	const struct rs_region_header *first =
+		&rs_source_region(rs_session_source(session, 0))->header;
+	const struct rs_session_host host = {
+		.ring_bytes = MIN(first->ring_pages * (uint64_t)first->ring_page_size,
+				  HOST_RING_BYTES),
+		.ring_mode = first->ring_mode,
+	};
+	int ret = rs_session_add_host(session, &host, err);
+
+	return ret ? rs_error_prefix(err, "--host") : 0;
+}
+
 /* ---- what somebody else has started ---- */
 
 static int reach(struct rs_session *session, const char *run_dir, const char *name, const char *via,

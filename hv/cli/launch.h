@@ -12,6 +12,12 @@
 #include "server/rundir.h"
 #include "session/session.h"
 
+#define RS_CLI_HOST_OPTION(wish)                                                                   \
+	{                                                                                          \
+		"host", 0, 0, G_OPTION_ARG_NONE, &(wish),                                          \
+			"The host is a source too: its own events are host:*", NULL                \
+	}
+
 struct rs_launch_source {
 	const char *name;                /* NULL: made from the kernel's or program's name */
 	struct rs_machine_config config; /* name, run_dir and origin_ns are filled in */
@@ -48,6 +54,13 @@ int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory
  * itself.
  */
 int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err);
+
+/*
+ * Makes the host a source of a session that one of these functions has made (option --host). Its
+ * rings are as those of the first source, but not larger than 256 KiB. Errors: as
+ * rs_session_add_host().
+ */
+int rs_launch_add_host(struct rs_session *session, struct rs_error *err);
 
 /*
  * Makes a session on the QEMU guests of the dead session `old`. Restores their text, and the text

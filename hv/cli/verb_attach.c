@@ -19,7 +19,7 @@ struct options {
 	RsCliSymbols symbols;
 	gint64 count;
 	struct rs_printer_style style;
-	gboolean json, quiet, fresh;
+	gboolean json, quiet, fresh, host;
 	/* What somebody else has started. */
 	char *shm, *qmp;
 	int pid;
@@ -114,8 +114,19 @@ static int claim_name(const struct options *o, const char *via, struct rs_rundir
 	return there ? rs_rundir_claim(there, out, err) : rs_rundir_claim_free(base, out, err);
 }
 
+/* `code`: why there is no session; 0: there is one. */
+static int add_host(bool wanted, int code, struct rs_session *session, struct rs_error *err)
+{
+	if (code || !wanted)
+		return code;
+	code = rs_launch_add_host(session, err);
+	if (code)
+		rs_session_destroy(session);
+	return code;
+}
+
 /* Takes up what a session that died has left. */
-static int attach(const char *name, struct rs_runner_config *runner)
+static int attach(const char *name, bool host, struct rs_runner_config *runner)
 {
 	g_autoptr(GPtrArray) lines = NULL;
 	g_autoptr(RsTraceRundirEntry) old = NULL;
@@ -136,6 +147,7 @@ static int attach(const char *name, struct rs_runner_config *runner)
 	runner->data = source ? source->via : NULL;
 	code = rs_launch_attach(old, &session, &lines, &err);
 	say_lines(lines);
+	code = add_host(host, code, session, &err);
 	if (code)
 		code = rs_cli_fail_error(&err);
 	else
@@ -186,7 +198,7 @@ static int attach_other(const struct options *o)
 	if (!code)
 		dead = find_dead(o, via);
 	if (dead)
-		return attach(dead->name, &runner);
+		return attach(dead->name, o->host, &runner);
 	if (!code)
 		code = claim_name(o, via, &claim, &err);
 	if (code)
@@ -196,6 +208,7 @@ static int attach_other(const struct options *o)
 		runner.agent_hint = "; is the module ringside loaded in the guest?";
 	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
 	say_lines(lines);
+	code = add_host(o->host, code, session, &err);
 	if (code) {
 		/* A file or socket is missing, and no event or session. */
 		if (code == -ENOENT)
@@ -306,6 +319,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Enable these events", "GLOB"},
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner->filters,
 		 "Filter these events", "'GLOB: EXPR'"},
+		RS_CLI_HOST_OPTION(o.host),
 		RS_CLI_SYMBOLS_FILE(o.symbols),
 		RS_CLI_SYMBOLS_NONE(o.symbols),
 		RS_RUN_RECORDING_OPTIONS(o.to),
@@ -357,7 +371,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 						    : "which session or domain? See ringside ps, "
 						      "and virsh list");
 		if (!code)
-			code = is_other(&o) ? attach_other(&o) : attach(argv[1], runner);
+			code = is_other(&o) ? attach_other(&o) : attach(argv[1], o.host, runner);
 	}
 	g_free(o.shm);
 	g_free(o.qmp);

@@ -19,7 +19,7 @@ struct options {
 	double duration;
 	gint64 count;
 	struct rs_printer_style style;
-	gboolean json, quiet, propagate;
+	gboolean json, quiet, propagate, host;
 };
 
 /* Takes a name. If none was given, makes one from the kernel's or program's. */
@@ -62,6 +62,11 @@ static int run_session(const struct options *o, GArray *sources)
 	if (ret)
 		return rs_cli_fail_error(&err);
 	ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session, &err);
+	if (!ret && o->host) {
+		ret = rs_launch_add_host(session, &err);
+		if (ret)
+			rs_session_destroy(session);
+	}
 	if (ret) {
 		/*
 		 * A file is missing, and no event or session. So RS_CLI_NOT_FOUND would be wrong.
@@ -204,6 +209,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_CLI_SELECT_OPTIONS(o.select),
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
+		RS_CLI_HOST_OPTION(o.host),
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},

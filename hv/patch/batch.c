@@ -26,8 +26,25 @@ struct batch {
 	GArray *changes;               /* struct change */
 	struct rs_text_patch *patches; /* one of each change, once they are checked */
 	bool asked_on;                 /* somebody asks for sites to go on */
-	uint32_t refused;
+	uint32_t refused, written;
+	uint64_t paused_ns;
 };
+
+static void tell_site(const struct batch *batch, const struct rs_patch_site *site, bool refused)
+{
+	const struct rs_patcher_watch *watch = batch->patcher->watch;
+
+	if (watch && watch->site)
+		watch->site(watch->data, site, refused);
+}
+
+static void tell_batch(const struct batch *batch)
+{
+	const struct rs_patcher_watch *watch = batch->patcher->watch;
+
+	if (watch && watch->batch && (batch->paused_ns || batch->refused))
+		watch->batch(watch->data, batch->written, batch->refused, batch->paused_ns);
+}
 
 static struct change *change_at(struct batch *batch, guint i)
 {
@@ -45,6 +62,7 @@ static void refuse(struct batch *batch, struct rs_patch_site *site, const char *
 	rs_patcher_refuse(batch->patcher, site, text);
 	site->refused = true;
 	batch->refused++;
+	tell_site(batch, site, true);
 }
 
 static int by_address(gconstpointer a, gconstpointer b)
@@ -373,6 +391,8 @@ static void note_outcome(struct batch *batch, const struct change *change,
 	case RS_APPLY_DONE:
 		rs_patcher_set_on(batch->patcher, site, change->on);
 		batch->patcher->stats.sites_patched++;
+		batch->written++;
+		tell_site(batch, site, false);
 		break;
 	case RS_APPLY_UNREADABLE:
 		refuse(batch, site, "its text could not be read again", NULL);
@@ -408,6 +428,7 @@ static int apply(struct batch *batch, struct rs_error *err)
 	ret = rs_patch_apply(batch->target, batch->patches, count, outcomes, &paused, err);
 	for (guint i = 0; i < count; i++)
 		note_outcome(batch, change_at(batch, i), outcomes[i], ret != 0);
+	batch->paused_ns = paused;
 	if (paused) {
 		stats->pause_last_ns = paused;
 		stats->pause_max_ns = MAX(stats->pause_max_ns, paused);
@@ -439,6 +460,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t count, uint32_t *refus
 		applied = apply(&batch, ret ? &other : err);
 	if (!ret)
 		ret = applied;
+	tell_batch(&batch);
 	patcher->busy = false;
 	rs_patcher_settle(patcher, false);
 	patcher->stats.commit_last_ns = rs_monotonic_ns() - start;

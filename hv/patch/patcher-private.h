@@ -38,6 +38,7 @@ struct rs_patch_provider {
 struct rs_patcher {
 	struct rs_target *target;
 	enum rs_patch_method method;
+	const struct rs_patcher_watch *watch; /* NULL: nobody */
 	struct rs_journal *journal; /* NULL: none */
 	GArray *sites;              /* struct rs_patch_site */
 	GArray *refusals;           /* struct rs_site_refusal */

@@ -81,6 +81,11 @@ int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method metho
 	return 0;
 }
 
+void rs_patcher_set_watch(struct rs_patcher *patcher, const struct rs_patcher_watch *watch)
+{
+	patcher->watch = watch;
+}
+
 void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t start)
 {
 	if (patcher->journal)

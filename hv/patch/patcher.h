@@ -43,6 +43,18 @@ struct rs_patcher_stats {
 	uint64_t commit_last_ns; /* whole batch, checks and journal included */
 };
 
+/* Who is told what becomes of sites. Either may be NULL. The guest is not stopped then. */
+struct rs_patcher_watch {
+	void *data;
+	/* A site was switched on or off, or refused. */
+	void (*site)(void *data, const struct rs_patch_site *site, bool refused);
+	/*
+	 * A batch was carried out, with `written` sites. What `site` tells of it comes first.
+	 * paused_ns: as counted in struct rs_patcher_stats; 0: the guest was not stopped.
+	 */
+	void (*batch)(void *data, uint32_t written, uint32_t refused, uint64_t paused_ns);
+};
+
 struct rs_patcher;
 
 /*
@@ -61,6 +73,9 @@ void rs_patcher_destroy(struct rs_patcher *patcher);
 /* Allowed only while no site is on: -EBUSY otherwise. */
 int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method method,
 			  struct rs_error *err);
+
+/* NULL: nobody is told. Not copied. */
+void rs_patcher_set_watch(struct rs_patcher *patcher, const struct rs_patcher_watch *watch);
 
 /* Says whose text it is, for the journal. Not needed if the target is a process itself. */
 void rs_patcher_set_process(struct rs_patcher *patcher, uint32_t pid, uint64_t start);

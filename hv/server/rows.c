@@ -98,7 +98,7 @@ GVariant *rs_row_paused(const struct rs_session *session)
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
 		const struct rs_source *source = rs_session_source(session, i);
 
-		if (rs_source_runs(source))
+		if (rs_source_runs(source) && !rs_source_is_host(source))
 			g_ptr_array_add(names, (gpointer)rs_source_name(source));
 	}
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);

@@ -40,8 +40,10 @@ void rs_source_machine_reset(struct rs_source *source, gint64 at)
 	if (rs_source_is_past(source, at))
 		return;
 	/* Machines reset their parts, and tell of each. */
-	if (!source->was_reset)
+	if (!source->was_reset) {
 		rs_source_say(source, "the machine was reset");
+		rs_host_note_reset(source);
+	}
 	source->panicked = false;
 	*source->panic = 0;
 	source->was_reset = true;
@@ -196,7 +198,9 @@ static void greet(struct rs_source *source)
 	bool self = source->info.flags & RS_GUEST_SELF_PATCH;
 	struct rs_error err = {0};
 
-	if (!source->session->hello_at)
+	rs_host_note_boot(source);
+	/* No guest has done anything yet when the host reports. */
+	if (!source->session->hello_at && !rs_source_is_host(source))
 		source->session->hello_at = g_get_monotonic_time();
 	if (rs_source_sites_set_self(source, self, &err))
 		rs_session_say_failed(source->session, &err);

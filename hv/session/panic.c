@@ -16,6 +16,7 @@ void rs_source_note_panic(struct rs_source *source, const char *why)
 	if (source->ending || (known && (!*why || *source->panic)))
 		return;
 	source->panicked = true;
+	rs_host_note_panic(source, why);
 	g_strlcpy(source->panic, why, sizeof(source->panic));
 	rs_source_say(source, "the %s has panicked%s%s", source->machine ? "program" : "guest",
 		      *why ? ": " : "", shown);

@@ -6,6 +6,7 @@
  *     say.c      listeners
  *     source.c   life of a source, what its target tells
  *     members.c  processes that join by taking a region
+ *     host.c     the host's own source
  *     stat.c     counters, of a source and of the session
  *     guest.c    what the guest says (refresh)
  *     rules.c    what was asked for by glob, applied to events that appear later
@@ -33,6 +34,7 @@
 
 #include "clock/clock.h"
 #include "session/owners.h"
+#include "patch/patcher.h"
 #include "region/publish.h"
 #include "session/session.h"
 #include "session/turn.h"
@@ -45,7 +47,6 @@ struct rs_engines;
 struct rs_filter_error;
 struct rs_filters;
 struct rs_journal_report;
-struct rs_patcher;
 struct rs_plan;
 struct rs_requests;
 struct rs_source_command;
@@ -95,6 +96,9 @@ struct rs_source {
 	bool held;                  /* as the target's when that was told last */
 	struct rs_target *target;
 	struct rs_patcher *patcher;
+	struct rs_patcher_watch patch_watch;
+	/* CLOCK_MONOTONIC, of the pause that it is in: told as events of the host; 0: none. */
+	uint64_t asked_ns, stopped_ns;
 	struct rs_publisher *publisher;
 	struct rs_clock *clock;
 	RsTraceSchema *schema;
@@ -147,6 +151,7 @@ struct rs_session {
 	GMainContext *context;
 	GSource *timer;
 	GPtrArray *sources;         /* owns struct rs_source, in the order in which they came */
+	struct rs_source *host;     /* one of them: our own; NULL: none */
 	GPtrArray *memories;        /* of struct memory: see members.c */
 	GPtrArray *listeners;       /* of const struct rs_session_listener */
 	struct rs_owners *owners;   /* all but the guests */
@@ -192,6 +197,20 @@ int rs_session_refuse_over(const struct rs_session *session, struct rs_error *er
 void rs_session_share_clocks(struct rs_source *source);
 /* Forgets and frees a source, which must have ended and not be held. */
 void rs_session_drop_source(struct rs_session *session, struct rs_source *source);
+
+/* host.c: all of these do nothing if there is no host, or the source is the host. */
+void rs_host_note_pause(struct rs_source *source, enum rs_pause_step step);
+void rs_host_note_attach(const struct rs_source *source);
+void rs_host_note_boot(const struct rs_source *source);
+void rs_host_note_reset(const struct rs_source *source);
+void rs_host_note_panic(const struct rs_source *source, const char *why);
+void rs_host_note_detach(const struct rs_source *source, const char *reason);
+/* The patcher tells of what it does. Once it is made. */
+void rs_host_watch_patches(struct rs_source *source);
+/* Before all other sources. */
+int rs_session_start_host(struct rs_session *session, struct rs_error *err);
+/* After all that the session started. */
+void rs_session_end_host(struct rs_session *session);
 
 /* stat.c */
 /* Adds the counters of a source that will be freed to those that the session keeps. */

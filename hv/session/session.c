@@ -304,6 +304,7 @@ int rs_session_start(struct rs_session *session, struct rs_error *err)
 	int ret = 0;
 
 	session->started = true;
+	ret = rs_session_start_host(session, err);
 	for (guint i = 0; i < session->sources->len && !ret; i++)
 		ret = rs_source_start(nth_source(session, i), err);
 	if (!session->timer)
@@ -343,6 +344,11 @@ void rs_session_destroy(struct rs_session *session)
 	}
 	stop_timer(session);
 	g_ptr_array_unref(session->laters);
+	/* The host is freed last: vCPUs may still tell of their exits. */
+	if (session->host) {
+		g_ptr_array_remove(session->sources, session->host);
+		g_ptr_array_insert(session->sources, 0, session->host);
+	}
 	/*
 	 * Sources that joined are freed before the machine whose clock they use. A source tries
 	 * once more to restore its text, which looks at all sources that are left.
@@ -449,7 +455,7 @@ bool rs_session_over(const struct rs_session *session)
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
 
-		if (!source->ended && !source->machine)
+		if (!source->ended && !rs_source_joined(source))
 			return false;
 	}
 	return session->sources->len > 0;
@@ -471,7 +477,7 @@ const struct rs_source *rs_session_end_source(const struct rs_session *session)
 	for (guint i = 0; i < session->sources->len; i++) {
 		const struct rs_source *source = nth_source(session, i);
 
-		if (source->machine)
+		if (rs_source_joined(source))
 			continue;
 		found = source;
 		if (source->end.reason != RS_END_EXIT || source->end.code)
@@ -496,6 +502,8 @@ enum rs_session_state rs_session_state(const struct rs_session *session)
 	for (guint i = 0; i < session->sources->len; i++) {
 		enum rs_session_state state = rs_source_state(nth_source(session, i));
 
+		if (rs_source_is_host(nth_source(session, i)))
+			continue;
 		if (state == RS_SESSION_RUNNING && !session->paused)
 			return state;
 		paused |= state == RS_SESSION_PAUSED;

@@ -271,6 +271,21 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 void rs_session_add_memory(struct rs_session *session, struct rs_source *machine,
 			   struct rs_regions *regions, bool same_host);
 
+/* Of the host's own source: as in struct rs_region_config. */
+struct rs_session_host {
+	uint64_t ring_bytes;
+	uint32_t ring_mode;
+};
+
+/*
+ * Makes the host a source too, of kind "host": what the session does to the others, and what it
+ * sees of them, are its events (docs/adr/0027-host-events.md). To be called after all that the
+ * session starts were added, and before rs_session_start(). It counts as a source that joined, and
+ * ends with the others. -EBUSY: it is too late, or another session of this process has a host.
+ */
+int rs_session_add_host(struct rs_session *session, const struct rs_session_host *wish,
+			struct rs_error *err);
+
 /*
  * Switches everything off, restores the guests' text, and frees targets and regions. NULL is
  * accepted.
@@ -434,9 +449,11 @@ void rs_source_release(struct rs_source *source);
 uint32_t rs_source_number(const struct rs_source *source);
 /* The process that its agent runs in, as the agent says; 0: a kernel, or unknown. */
 uint32_t rs_source_pid(const struct rs_source *source);
-/* Whether it joined: the session did not start it. */
+/* Whether it joined: the session did not start it. True of the host's own source. */
 bool rs_source_joined(const struct rs_source *source);
-/* The source in whose memory a joined source has its region. NULL: it did not join. */
+/* Whether it is that of rs_session_add_host(). */
+bool rs_source_is_host(const struct rs_source *source);
+/* The source in whose memory a joined source has its region. NULL: in none's. */
 struct rs_source *rs_source_machine(const struct rs_source *source);
 /*
  * The path by which other programs of this host open its memory, to join. It is valid as long as

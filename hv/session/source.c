@@ -38,6 +38,9 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	if (end->reason == RS_END_PANIC && source->panicked && *source->panic)
 		g_strlcpy(source->end.text, source->panic, sizeof(source->end.text));
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
+	rs_host_note_detach(source, rs_end_reason_name(source->end.reason));
+	if (rs_session_over(source->session))
+		rs_session_end_host(source->session);
 	/* After this nothing more may be said. A source that leaves others must wait its turn. */
 	if (rs_session_over(source->session))
 		rs_session_say_unsaid(source->session);
@@ -83,6 +86,7 @@ static void on_pause(void *data, enum rs_pause_step step)
 	struct rs_source *source = data;
 	const GPtrArray *sources = source->session->sources;
 
+	rs_host_note_pause(source, step);
 	/* All sources in the machine stop and go on with it. */
 	for (guint i = 0; i < sources->len; i++) {
 		struct rs_source *each = sources->pdata[i];
@@ -280,6 +284,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 		rs_source_destroy(source);
 		return ret;
 	}
+	rs_host_watch_patches(source);
 	target->events = (struct rs_target_events){.data = source,
 						   .hypercall = rs_source_hypercall,
 						   .doorbell = on_doorbell,
@@ -334,6 +339,7 @@ int rs_source_start(struct rs_source *source, struct rs_error *err)
 	if (source->started)
 		return 0;
 	source->started = true;
+	rs_host_note_attach(source);
 	rs_clock_start(source->clock, source->machine ? source->machine->clock : NULL);
 	ret = target->ops->start(target, err);
 	if (ret)
@@ -362,6 +368,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 	source->patching = false;
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);
 	rs_source_commit(source);
+	rs_host_note_detach(source, "detached");
 	rs_source_end_commands(source, "the session has ended");
 	rs_source_end_engines(source);
 	rs_source_refuse_requests(source);
@@ -372,7 +379,7 @@ int rs_source_pause(struct rs_source *source, struct rs_error *err)
 {
 	int ret;
 
-	if (!source->started || source->ended || source->paused || source->machine)
+	if (!source->started || source->ended || source->paused || rs_source_joined(source))
 		return 0;
 	ret = rs_target_pause(source->target, err);
 	source->paused = !ret;
@@ -467,7 +474,7 @@ struct rs_source *rs_source_machine(const struct rs_source *source)
 
 bool rs_source_joined(const struct rs_source *source)
 {
-	return source->machine;
+	return source->machine || rs_source_is_host(source);
 }
 
 const char *rs_source_name(const struct rs_source *source)

@@ -163,6 +163,8 @@ void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 
 		rs_source_stat(source, &one);
 		add_stat(out, &one);
+		if (rs_source_is_host(source))
+			continue;
 		any |= source->hello;
 		self &= !source->hello || one.self_patch;
 		bridge |= one.bridge;

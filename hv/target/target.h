@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "target/text.h"
+#include <ringside/control.h>
 #include <ringside/region.h>
 #include <ringside/types.h>
 #include <sys/types.h>
@@ -85,6 +86,39 @@ struct rs_target_events {
 	void (*ready)(void *data);
 };
 
+/* Why a vCPU left the guest. Values are those of the event host:exit. */
+enum rs_exit_reason {
+	RS_EXIT_KICK,      /* we, or a signal, made it leave */
+	RS_EXIT_PORT,      /* a port: `at` is its number */
+	RS_EXIT_MMIO,      /* memory that is none: `at` is its address */
+	RS_EXIT_HYPERCALL, /* the port or memory of hypercalls */
+	RS_EXIT_DOORBELL,  /* likewise of doorbells */
+	RS_EXIT_CONSOLE,   /* a port of the serial console */
+	RS_EXIT_HALT,
+	RS_EXIT_SHUTDOWN, /* a triple fault */
+	RS_EXIT_SYSTEM,   /* a system event, such as a reset */
+	RS_EXIT_ERROR,    /* it cannot go on */
+	RS_EXIT_OTHER,
+};
+
+struct rs_vcpu_exit {
+	uint32_t vcpu;
+	enum rs_exit_reason reason;
+	uint64_t at;
+	uint64_t guest_ns; /* in the guest before it; 0: nobody had asked yet when it went in */
+	uint64_t host_ns;  /* outside before that; 0: likewise */
+};
+
+/*
+ * Who is told what vCPUs do, on their own threads, beside each other. Must outlive the target.
+ */
+struct rs_target_watch {
+	void *data;
+	/* Read before and after each stay in the guest: RS_EVENT_ENABLED in it asks for exits. */
+	const uint32_t *exits;
+	void (*exit)(void *data, const struct rs_vcpu_exit *exit);
+};
+
 /* Counters, each since the target started. */
 struct rs_target_stats {
 	uint64_t exits;           /* vCPU exits to us; 0 if a target cannot tell */
@@ -101,6 +135,7 @@ struct rs_target_ops {
 	const char *writer; /* how text is written, for people; NULL: the guest has to do it */
 	bool clock_stops;   /* a pause stops the guest's event clock, a new epoch begins then */
 	uint32_t nudges;    /* RS_GUEST_NUDGE_*: the interrupts that nudge() can raise */
+	bool tells_exits;   /* to target->watch */
 
 	/* Begins to run the guest. Events may arrive from now on. */
 	int (*start)(struct rs_target *target, struct rs_error *err);
@@ -159,6 +194,8 @@ struct rs_target_ops {
 struct rs_target {
 	const struct rs_target_ops *ops;
 	struct rs_target_events events;
+	/* Set before start, if ops->tells_exits; NULL: nobody asks. Not owned. */
+	const struct rs_target_watch *watch;
 	uint32_t vcpus;
 	pid_t pid; /* process that runs the guest; our own for hv/vmm */
 

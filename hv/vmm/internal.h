@@ -44,7 +44,8 @@ struct rs_vcpu {
 	bool in_guest;     /* under vmm->lock */
 	bool call_pending; /* likewise: it waits for the session to take a request */
 	uint32_t call_slot;
-	uint64_t exits; /* written by the vCPU's thread, relaxed */
+	uint64_t exits;   /* written by the vCPU's thread, relaxed */
+	uint64_t left_ns; /* its thread's own: when it left the guest, as was last told; 0: not */
 };
 
 /* A piece of the regions' memory, of which [0, guest_offset) is read-only to the guest. */

@@ -6,6 +6,7 @@
  */
 #include "vmm/internal.h"
 
+#include "base/ticks.h"
 #include "target/console.h"
 
 #include <errno.h>
@@ -230,17 +231,107 @@ static void leave(struct rs_vcpu *vcpu)
 	pthread_mutex_unlock(&vmm->lock);
 }
 
+/* ---- telling of exits ---- */
+
+static enum rs_exit_reason port_reason(uint16_t port)
+{
+	if (port >= UART && port < UART + 8)
+		return RS_EXIT_CONSOLE;
+	if (port == RS_HCALL_PORT)
+		return RS_EXIT_HYPERCALL;
+	return port == RS_DOORBELL_PORT ? RS_EXIT_DOORBELL : RS_EXIT_PORT;
+}
+
+static enum rs_exit_reason mmio_reason(uint64_t at)
+{
+	if (at == RS_HCALL_MMIO)
+		return RS_EXIT_HYPERCALL;
+	return at == RS_DOORBELL_MMIO ? RS_EXIT_DOORBELL : RS_EXIT_MMIO;
+}
+
+/* `code`: the error of KVM_RUN; 0: none. */
+static void describe_exit(const struct kvm_run *run, int code, struct rs_vcpu_exit *exit)
+{
+	if (code) {
+		exit->reason = code == EINTR || code == EAGAIN ? RS_EXIT_KICK : RS_EXIT_ERROR;
+		return;
+	}
+	switch (run->exit_reason) {
+	case KVM_EXIT_IO:
+		exit->at = run->io.port;
+		exit->reason = port_reason(run->io.port);
+		break;
+	case KVM_EXIT_MMIO:
+		exit->at = run->mmio.phys_addr;
+		exit->reason = mmio_reason(run->mmio.phys_addr);
+		break;
+	case KVM_EXIT_INTR:
+	case KVM_EXIT_IRQ_WINDOW_OPEN:
+		exit->reason = RS_EXIT_KICK;
+		break;
+	case KVM_EXIT_HLT:
+		exit->reason = RS_EXIT_HALT;
+		break;
+	case KVM_EXIT_SHUTDOWN:
+		exit->reason = RS_EXIT_SHUTDOWN;
+		break;
+	case KVM_EXIT_SYSTEM_EVENT:
+		exit->reason = RS_EXIT_SYSTEM;
+		break;
+	case KVM_EXIT_FAIL_ENTRY:
+	case KVM_EXIT_INTERNAL_ERROR:
+		exit->reason = RS_EXIT_ERROR;
+		break;
+	default:
+		exit->reason = RS_EXIT_OTHER;
+		break;
+	}
+}
+
+/* The time, if somebody asks for exits now; else 0. While nobody does that is one load. */
+static inline uint64_t exit_time(const uint32_t *asked)
+{
+	if (rs_likely(!(rs_load(asked) & RS_EVENT_ENABLED)))
+		return 0;
+	return rs_monotonic_ns();
+}
+
+/* `in`, `out`: when it went into the guest and left it; `in` 0: unknown. */
+static __attribute__((__noinline__)) void tell_exit(struct rs_vcpu *vcpu, int code, uint64_t in,
+						    uint64_t out)
+{
+	const struct rs_target_watch *watch = vcpu->vmm->target.watch;
+	struct rs_vcpu_exit exit = {.vcpu = vcpu->index};
+
+	describe_exit(vcpu->run, code, &exit);
+	if (in)
+		exit.guest_ns = out - in;
+	if (in && vcpu->left_ns)
+		exit.host_ns = in - vcpu->left_ns;
+	vcpu->left_ns = out;
+	watch->exit(watch->data, &exit);
+}
+
 static void *vcpu_thread(void *data)
 {
+	static const uint32_t nobody;
 	struct rs_vcpu *vcpu = data;
+	const struct rs_target_watch *watch = vcpu->vmm->target.watch;
+	const uint32_t *asked = watch ? watch->exits : &nobody;
 	char name[16];
 
 	snprintf(name, sizeof(name), "rs-vcpu-%u", vcpu->index);
 	pthread_setname_np(pthread_self(), name);
 	while (enter(vcpu)) {
+		uint64_t in = exit_time(asked), out;
 		int ret = ioctl(vcpu->fd, KVM_RUN, 0), code = errno;
 
+		out = exit_time(asked);
 		leave(vcpu);
+		if (rs_unlikely(out))
+			tell_exit(vcpu, ret ? code : 0, in, out);
+		else
+			vcpu->left_ns = 0;
 		if (ret == 0) {
 			rs_store(&vcpu->exits, rs_load(&vcpu->exits) + 1);
 			handle_exit(vcpu);

@@ -329,6 +329,7 @@ static const struct rs_target_ops vmm_ops = {
 	.kind = "kvm",
 	.writer = "guest memory",
 	.nudges = RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI,
+	.tells_exits = true,
 	.start = vmm_start,
 	.pause = vmm_pause,
 	.resume = vmm_resume,

@@ -89,6 +89,8 @@ class Desktop:
         self.env |= {'HOME': self.folder, 'GDK_BACKEND': 'x11', 'GSK_RENDERER': 'cairo',
                      'GSETTINGS_BACKEND': 'keyfile', 'ADW_DISABLE_PORTAL': '1', 'GTK_USE_PORTAL': '0',
                      'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0'} | dict(env)
+        # The viewer asks the command for domains.
+        self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.processes = []
         try:
             self._start()
@@ -139,7 +141,7 @@ class Desktop:
         return done.stdout
 
     def record(self, name, *args):
-        """Records a program of several threads (some 100,000 events), and returns the trace's path."""
+        """Records a program of two threads, some 100,000 events. Returns the trace's path."""
         path = self.path(name)
         self.ringside('run', '-q', '-e', '*', '-o', path, *args, '--hosted', HOSTED_DEMO)
         return path
@@ -207,7 +209,7 @@ class Desktop:
         return self._xdotool('search', '--onlyvisible', '--name', '^' + title).split()
 
     def shot(self, name):
-        """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or else in a folder that goes away."""
+        """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or in a folder that goes away."""
         folder = SHOTS or self.folder
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, name + '.png')

@@ -6,6 +6,7 @@
 #include "timeline/rs-trace-ticks.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define SAME_TIME 4096u /* rows of one time that are looked at */
@@ -246,9 +247,8 @@ static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint
 	}
 	if (lost > 0)
 		g_string_append_printf(out,
-				       g_dngettext(NULL, "\n%" G_GUINT64_FORMAT " event lost here",
-						   "\n%" G_GUINT64_FORMAT " events lost here",
-						   (gulong)lost),
+				       g_dngettext(NULL, "\n%" PRIu64 " event lost here",
+						   "\n%" PRIu64 " events lost here", (gulong)lost),
 				       lost);
 }
 
@@ -348,9 +348,8 @@ static void describe_events(RsViewerCanvas *canvas, GString *out, RsViewerLane *
 		g_string_append_printf(out, "\n%s", label);
 		if (count > 1)
 			g_string_append_printf(out,
-					       g_dngettext(NULL,
-							   " and %" G_GUINT64_FORMAT " more event",
-							   " and %" G_GUINT64_FORMAT " more events",
+					       g_dngettext(NULL, " and %" PRIu64 " more event",
+							   " and %" PRIu64 " more events",
 							   (gulong)(count - 1)),
 					       count - 1);
 	}

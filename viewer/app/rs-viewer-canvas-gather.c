@@ -9,9 +9,10 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#define AT_ONCE 2u      /* threads that gather */
-#define KEPT 96u        /* lanes whose events are kept */
-#define READ_ROWS 1000u /* of a counter, in one request */
+#define ALL_OF "%s: CPU >= 0" /* each event of a glob */
+#define AT_ONCE 2u            /* threads that gather */
+#define KEPT 96u              /* lanes whose events are kept */
+#define READ_ROWS 1000u       /* of a counter, in one request */
 #define VALUES_MAX 2000000u
 #define PAIR_ROWS 256u /* that are paired under one lock */
 
@@ -94,6 +95,27 @@ static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
 	touch(canvas, strip);
 }
 
+static gboolean on_waited(gpointer data)
+{
+	RsViewerCanvas *canvas = data;
+
+	canvas->wait = 0;
+	gtk_widget_queue_draw(GTK_WIDGET(canvas));
+	return G_SOURCE_REMOVE;
+}
+
+/* Lanes in view are asked for again when they are drawn. */
+static gboolean is_early(RsViewerCanvas *canvas, const RsViewerStrip *strip)
+{
+	const gint64 left = strip->next_gather - g_get_monotonic_time();
+
+	if (left <= 0)
+		return FALSE;
+	if (!canvas->wait)
+		canvas->wait = g_timeout_add((guint)MIN(left / 1000 + 1, 10000), on_waited, canvas);
+	return TRUE;
+}
+
 static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
 	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
@@ -103,15 +125,15 @@ static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 	Gathering *gathering;
 	guint number;
 
-	if (strip->is_busy || canvas->n_gathering >= AT_ONCE ||
-	    (strip->of == shown && g_get_monotonic_time() < strip->next_gather))
+	if (strip->is_busy || canvas->n_gathering >= AT_ONCE)
 		return;
 	rs_trace_timeline_lock(shown);
 	task = rs_viewer_strip_task(shown, lane, &number);
 	if (task)
 		n_events = task->events;
 	rs_trace_timeline_unlock(shown);
-	if (!task || (strip->of == shown && strip->n_gathered == n_events))
+	if (!task ||
+	    (strip->of == shown && (strip->n_gathered == n_events || is_early(canvas, strip))))
 		return;
 	gathering = g_new0(Gathering, 1);
 	gathering->timeline = rs_trace_timeline_ref(shown);
@@ -304,17 +326,17 @@ static GStrv filters_of(const RsViewerLane *lane)
 	if (lane->kind == RS_VIEWER_LANE_EVENTS) {
 		/* A colon with a space behind it begins an expression. */
 		first = strstr(lane->text, ": ") ? g_strdup(lane->text)
-						 : g_strdup_printf("%s: ", lane->text);
+						 : g_strdup_printf(ALL_OF, lane->text);
 	} else if (lane->kind == RS_VIEWER_LANE_COUNTER) {
 		if (!field_of(lane->text))
 			return NULL;
 		glob = g_strndup(lane->text, (gsize)(field_of(lane->text) - 1 - lane->text));
-		first = g_strdup_printf("%s: ", glob);
+		first = g_strdup_printf(ALL_OF, glob);
 	} else {
 		if (!rs_viewer_pairs_split(lane->text, &glob, &end))
 			return NULL;
-		first = g_strdup_printf("%s: ", glob);
-		second = g_strdup_printf("%s: ", end);
+		first = g_strdup_printf(ALL_OF, glob);
+		second = g_strdup_printf(ALL_OF, end);
 	}
 	g_strv_builder_add(filters, first);
 	if (second)

@@ -350,6 +350,7 @@ static void dispose(GObject *object)
 	RsViewerCanvas *canvas = RS_VIEWER_CANVAS(object);
 
 	g_clear_pointer(&canvas->menu, gtk_widget_unparent);
+	g_clear_handle_id(&canvas->wait, g_source_remove);
 	rs_viewer_canvas_forget_look(canvas);
 	g_clear_object(&canvas->pin);
 	g_clear_object(&canvas->view);

@@ -45,7 +45,7 @@ void rs_viewer_canvas_load(RsViewerCanvas *canvas, GKeyFile *file, const char *g
 
 /* By so much of what is shown: 0.5 is half a window to later times. */
 void rs_viewer_canvas_pan(RsViewerCanvas *canvas, double share);
-/* By a factor (below 1: closer), at the pointer, the current moment if it is seen, or the middle. */
+/* By a factor (below 1: closer), at the pointer, else the current moment, else the middle. */
 void rs_viewer_canvas_zoom(RsViewerCanvas *canvas, double factor);
 /* The next or previous event of the chosen lane becomes the current one. FALSE: there is none. */
 gboolean rs_viewer_canvas_step(RsViewerCanvas *canvas, gboolean forward);

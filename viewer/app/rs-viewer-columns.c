@@ -2,6 +2,7 @@
 #include "app/rs-viewer-columns.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 
 #include "rs-trace-escape.h"
 
@@ -198,9 +199,8 @@ static char *field_of(const RsViewerLine *line, const char *name)
 static char *text_of(const RsViewerLine *line)
 {
 	if (line->row.class == RS_TRACE_CLASS_LOSS)
-		return g_strdup_printf(g_dngettext(NULL, "%" G_GUINT64_FORMAT " event lost",
-						   "%" G_GUINT64_FORMAT " events lost",
-						   (gulong)line->lost),
+		return g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " event lost",
+						   "%" PRIu64 " events lost", (gulong)line->lost),
 				       line->lost);
 	if (line->read)
 		return one_line(bounded(line->read->text));

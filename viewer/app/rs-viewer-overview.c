@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define HEIGHT 52
+#define TOP 8        /* pixels above the bars, for losses */
 #define GRAB 6       /* pixels around an end of the window */
 #define LEAST_WIDE 6 /* pixels of the window, so that it can be grabbed */
 #define NOTCH 0.8
@@ -28,8 +29,9 @@ struct _RsViewerOverview {
 	GtkWidget parent_instance;
 	RsViewerView *view;
 	RsTraceDocument *document;
-	guint64 first, end; /* what it shows: all of the trace that was counted */
-	GdkTexture *bars, *losses;
+	guint64 first, end; /* what it shows: all of the trace, as far as one knows */
+	guint64 counted;    /* until when it was counted */
+	GdkTexture *bars, *losses, *haze;
 	guint width;       /* in pixels of the device, of what was counted */
 	gboolean is_stale; /* the trace or the width is another one by now */
 	gboolean is_busy;
@@ -103,12 +105,26 @@ static GdkTexture *texture(guint32 *pixels, guint width, guint height)
 				      sizeof(*pixels) * width);
 }
 
+/* Of a trace that is still being read, where it will end if it goes on like this. */
+static guint64 whole_end(RsViewerOverview *overview)
+{
+	const double done = rs_trace_document_progress(overview->document);
+	const guint64 length = overview->counted - overview->first;
+
+	if (rs_trace_document_state(overview->document) != RS_TRACE_DOCUMENT_LOADING ||
+	    !(done >= 0.01 && done < 1) || length > G_MAXUINT64 / 200)
+		return overview->counted;
+	return overview->first +
+	       MIN((guint64)((double)length / done), G_MAXUINT64 - overview->first);
+}
+
 static void show_counted(RsViewerOverview *overview, const Counted *counted)
 {
 	const guint width = overview->width;
 	const guint height =
-		(guint)((HEIGHT - 8) * gtk_widget_get_scale_factor(GTK_WIDGET(overview)));
-	guint32 *bars = g_new(guint32, (gsize)width * height), *losses = g_new(guint32, width);
+		(guint)((HEIGHT - TOP) * gtk_widget_get_scale_factor(GTK_WIDGET(overview)));
+	guint32 *bars = g_new(guint32, (gsize)width * height);
+	guint32 *losses = g_new(guint32, width), *haze = g_new(guint32, width);
 	guint64 most = 1;
 
 	for (guint i = 0; i < counted->width; i++)
@@ -116,13 +132,18 @@ static void show_counted(RsViewerOverview *overview, const Counted *counted)
 	rs_trace_raster_bars(counted->counts, counted->width, most,
 			     rs_trace_raster_pixel(BAR_COLOUR, 0.9), bars, width, height);
 	rs_trace_raster_marks(counted->losses, counted->width,
-			      rs_trace_raster_pixel(LOSS_COLOUR, 0.9), losses, width);
+			      rs_trace_raster_pixel(LOSS_COLOUR, 1), losses, width);
+	rs_trace_raster_marks(counted->losses, counted->width,
+			      rs_trace_raster_pixel(LOSS_COLOUR, 0.25), haze, width);
 	g_clear_object(&overview->bars);
 	g_clear_object(&overview->losses);
+	g_clear_object(&overview->haze);
 	overview->bars = texture(bars, width, height);
 	overview->losses = texture(losses, width, 1);
+	overview->haze = texture(haze, width, 1);
 	overview->first = counted->from;
-	overview->end = MAX(counted->until, counted->from + 1);
+	overview->counted = MAX(counted->until, counted->from + 1);
+	overview->end = whole_end(overview);
 	gtk_widget_queue_draw(GTK_WIDGET(overview));
 }
 
@@ -257,6 +278,34 @@ static void draw_window(RsViewerOverview *overview, GtkSnapshot *snapshot)
 	rectangle(snapshot, &edge, end - 3, HEIGHT / 2 - 9, 4, 18);
 }
 
+static void append(GtkSnapshot *snapshot, GdkTexture *what, double y, double width, double height)
+{
+	if (what)
+		gtk_snapshot_append_texture(
+			snapshot, what,
+			&GRAPHENE_RECT_INIT(0, (float)y, (float)width, (float)height));
+}
+
+/* The bars, losses over them, and stripes where nobody knows yet. */
+static void draw_counted(RsViewerOverview *overview, GtkSnapshot *snapshot)
+{
+	const GdkRGBA text = colour_of(GTK_WIDGET(overview), "view_fg_color", "#2e3436", 0.18f);
+	const GdkRGBA none = {0};
+	const GskColorStop stops[] = {{0, text}, {0.5f, text}, {0.5f, none}, {1, none}};
+	const double width = gtk_widget_get_width(GTK_WIDGET(overview));
+	const double known = place_of(overview, overview->counted);
+
+	append(snapshot, overview->bars, TOP, known, HEIGHT - TOP);
+	append(snapshot, overview->haze, 0, known, HEIGHT);
+	append(snapshot, overview->losses, 0, known, TOP - 2);
+	if (known < width)
+		gtk_snapshot_append_repeating_linear_gradient(
+			snapshot,
+			&GRAPHENE_RECT_INIT((float)known, 0, (float)(width - known), HEIGHT),
+			&GRAPHENE_POINT_INIT(0, 0), &GRAPHENE_POINT_INIT(7, 7), stops,
+			G_N_ELEMENTS(stops));
+}
+
 static void overview_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
 	RsViewerOverview *overview = RS_VIEWER_OVERVIEW(widget);
@@ -265,12 +314,7 @@ static void overview_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 	guint64 ns, row;
 
 	rectangle(snapshot, &view, 0, 0, width, HEIGHT);
-	if (overview->bars)
-		gtk_snapshot_append_texture(snapshot, overview->bars,
-					    &GRAPHENE_RECT_INIT(0, 8, (float)width, HEIGHT - 8));
-	if (overview->losses)
-		gtk_snapshot_append_texture(snapshot, overview->losses,
-					    &GRAPHENE_RECT_INIT(0, 0, (float)width, HEIGHT));
+	draw_counted(overview, snapshot);
 	draw_window(overview, snapshot);
 	draw_marker(overview, snapshot, RS_VIEWER_MARKER_A, "#e66100");
 	draw_marker(overview, snapshot, RS_VIEWER_MARKER_B, "#9141ac");
@@ -424,6 +468,7 @@ static void dispose(GObject *object)
 	g_clear_handle_id(&overview->wait, g_source_remove);
 	g_clear_object(&overview->bars);
 	g_clear_object(&overview->losses);
+	g_clear_object(&overview->haze);
 	g_clear_object(&overview->view);
 	g_clear_object(&overview->document);
 	G_OBJECT_CLASS(rs_viewer_overview_parent_class)->dispose(object);
@@ -476,6 +521,7 @@ GtkWidget *rs_viewer_overview_new(RsViewerView *view)
 	overview->view = g_object_ref(view);
 	overview->document = g_object_ref(rs_viewer_view_document(view));
 	rs_viewer_view_range(view, &overview->first, &overview->end);
+	overview->counted = overview->end;
 	g_signal_connect_object(overview->document, "grown", G_CALLBACK(begin_count), overview,
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(overview->document, "changed", G_CALLBACK(begin_count), overview,

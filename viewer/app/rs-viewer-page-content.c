@@ -4,6 +4,7 @@
 
 #include "app/rs-viewer-control.h"
 #include "app/rs-viewer-settings.h"
+#include "app/rs-viewer-site.h"
 #include "app/rs-viewer-summary.h"
 
 #include <glib/gi18n.h>
@@ -137,12 +138,13 @@ static GtkWidget *side_part(RsViewerPage *page)
 	page->side = GTK_STACK(gtk_stack_new());
 	page->details = RS_VIEWER_DETAILS(rs_viewer_details_new(page->view));
 	gtk_stack_add_titled(page->side, GTK_WIDGET(page->details), "details", _("Details"));
+	rs_viewer_site_connect(page->details, page->document);
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
 	/* Who opens a running session wants to choose what is recorded, before there is a record. */
 	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
-				     _("Control"));
+				     _("Session"));
 		gtk_stack_set_visible_child_name(page->side, "control");
 	}
 	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), page->side);

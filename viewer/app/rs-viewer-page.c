@@ -113,6 +113,11 @@ GtkWidget *rs_viewer_page_new_live(const char *session)
 	return page_new(rs_trace_document_new_live(session));
 }
 
+void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other)
+{
+	rs_viewer_view_link(page->view, other->view);
+}
+
 void rs_viewer_page_close(RsViewerPage *page)
 {
 	rs_trace_document_close(page->document);
@@ -151,7 +156,6 @@ static void dispose(GObject *object)
 	g_clear_object(&page->view);
 	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
-	gtk_widget_dispose_template(GTK_WIDGET(page), RS_VIEWER_TYPE_PAGE);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
 

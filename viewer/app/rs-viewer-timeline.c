@@ -413,58 +413,59 @@ static const Action actions[] = {
 	{"timeline.menu", lane_popup},
 };
 
+/* Of several keys, menus show the last. */
 static const struct {
 	guint key;
 	GdkModifierType modifiers;
 	const char *action;
 } keys[] = {
-	{GDK_KEY_w, 0, "timeline.zoom-in"},
-	{GDK_KEY_plus, 0, "timeline.zoom-in"},
-	{GDK_KEY_equal, 0, "timeline.zoom-in"},
 	{GDK_KEY_KP_Add, 0, "timeline.zoom-in"},
-	{GDK_KEY_s, 0, "timeline.zoom-out"},
-	{GDK_KEY_minus, 0, "timeline.zoom-out"},
+	{GDK_KEY_equal, 0, "timeline.zoom-in"},
+	{GDK_KEY_plus, 0, "timeline.zoom-in"},
+	{GDK_KEY_w, 0, "timeline.zoom-in"},
 	{GDK_KEY_KP_Subtract, 0, "timeline.zoom-out"},
-	{GDK_KEY_0, 0, "timeline.zoom-all"},
+	{GDK_KEY_minus, 0, "timeline.zoom-out"},
+	{GDK_KEY_s, 0, "timeline.zoom-out"},
 	{GDK_KEY_KP_0, 0, "timeline.zoom-all"},
+	{GDK_KEY_0, 0, "timeline.zoom-all"},
 	{GDK_KEY_z, 0, "timeline.zoom-selection"},
-	{GDK_KEY_a, 0, "timeline.pan-left"},
-	{GDK_KEY_Left, 0, "timeline.pan-left"},
 	{GDK_KEY_KP_Left, 0, "timeline.pan-left"},
-	{GDK_KEY_d, 0, "timeline.pan-right"},
-	{GDK_KEY_Right, 0, "timeline.pan-right"},
+	{GDK_KEY_Left, 0, "timeline.pan-left"},
+	{GDK_KEY_a, 0, "timeline.pan-left"},
 	{GDK_KEY_KP_Right, 0, "timeline.pan-right"},
-	{GDK_KEY_Home, 0, "timeline.go-first"},
+	{GDK_KEY_Right, 0, "timeline.pan-right"},
+	{GDK_KEY_d, 0, "timeline.pan-right"},
 	{GDK_KEY_KP_Home, 0, "timeline.go-first"},
-	{GDK_KEY_End, 0, "timeline.go-last"},
+	{GDK_KEY_Home, 0, "timeline.go-first"},
 	{GDK_KEY_KP_End, 0, "timeline.go-last"},
-	{GDK_KEY_m, 0, "timeline.marker-a"},
+	{GDK_KEY_End, 0, "timeline.go-last"},
 	{GDK_KEY_bracketleft, 0, "timeline.marker-a"},
-	{GDK_KEY_n, 0, "timeline.marker-b"},
+	{GDK_KEY_m, 0, "timeline.marker-a"},
 	{GDK_KEY_bracketright, 0, "timeline.marker-b"},
+	{GDK_KEY_n, 0, "timeline.marker-b"},
 	{GDK_KEY_Escape, 0, "timeline.clear-markers"},
 	{GDK_KEY_period, 0, "timeline.next-event"},
 	{GDK_KEY_comma, 0, "timeline.previous-event"},
-	{GDK_KEY_Down, 0, "timeline.next-lane"},
 	{GDK_KEY_KP_Down, 0, "timeline.next-lane"},
-	{GDK_KEY_Up, 0, "timeline.previous-lane"},
+	{GDK_KEY_Down, 0, "timeline.next-lane"},
 	{GDK_KEY_KP_Up, 0, "timeline.previous-lane"},
-	{GDK_KEY_Page_Up, 0, "timeline.lanes-up"},
+	{GDK_KEY_Up, 0, "timeline.previous-lane"},
 	{GDK_KEY_KP_Page_Up, 0, "timeline.lanes-up"},
-	{GDK_KEY_Page_Down, 0, "timeline.lanes-down"},
+	{GDK_KEY_Page_Up, 0, "timeline.lanes-up"},
 	{GDK_KEY_KP_Page_Down, 0, "timeline.lanes-down"},
+	{GDK_KEY_Page_Down, 0, "timeline.lanes-down"},
 	{GDK_KEY_p, 0, "timeline.pin"},
-	{GDK_KEY_Return, 0, "timeline.fold"},
 	{GDK_KEY_KP_Enter, 0, "timeline.fold"},
+	{GDK_KEY_Return, 0, "timeline.fold"},
 	{GDK_KEY_Up, GDK_ALT_MASK, "timeline.move-up"},
 	{GDK_KEY_Down, GDK_ALT_MASK, "timeline.move-down"},
 	{GDK_KEY_Down, GDK_SHIFT_MASK, "timeline.taller"},
 	{GDK_KEY_Up, GDK_SHIFT_MASK, "timeline.lower"},
-	{GDK_KEY_Delete, 0, "timeline.remove-lane"},
 	{GDK_KEY_KP_Delete, 0, "timeline.remove-lane"},
+	{GDK_KEY_Delete, 0, "timeline.remove-lane"},
 	{GDK_KEY_slash, 0, "timeline.find-lane"},
-	{GDK_KEY_Menu, 0, "timeline.menu"},
 	{GDK_KEY_F10, GDK_SHIFT_MASK, "timeline.menu"},
+	{GDK_KEY_Menu, 0, "timeline.menu"},
 };
 
 static void rs_viewer_timeline_class_init(RsViewerTimelineClass *class)
@@ -504,6 +505,8 @@ static void load_style(void)
 
 static void rs_viewer_timeline_init(RsViewerTimeline *timeline)
 {
+	gtk_widget_set_hexpand(GTK_WIDGET(timeline), TRUE);
+	gtk_widget_set_vexpand(GTK_WIDGET(timeline), TRUE);
 	load_style();
 }
 

@@ -272,6 +272,37 @@ RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *c
 	return rs_trace_picker_begin(picker);
 }
 
+RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
+					  const char *text, GError **error)
+{
+	const char *const filters[] = {filter, NULL};
+	RsTracePicker *picker = rs_trace_picker_new(filters, filter != NULL, document->files,
+						    document->all, document->pulse, error);
+
+	if (!picker)
+		return NULL;
+	rs_trace_picker_narrow(picker, rs_trace_document_filter(document), text);
+	g_ptr_array_add(document->picks, picker);
+	return rs_trace_picker_begin(picker);
+}
+
+double rs_trace_document_pick_progress(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				       GError **error)
+{
+	for (guint i = 0; i < document->picks->len; i++) {
+		RsTracePicker *picker = document->picks->pdata[i];
+		GError *why;
+
+		if (timeline != rs_trace_picker_timeline(picker))
+			continue;
+		why = rs_trace_picker_error(picker);
+		if (why)
+			g_propagate_error(error, why);
+		return rs_trace_picker_progress(picker);
+	}
+	return 1;
+}
+
 /* ---- rows ---- */
 
 /* FALSE: it is not of this document. */

@@ -91,6 +91,19 @@ gboolean rs_trace_document_check_filter(const char *text, guint *at, guint *leng
  */
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error);
+/*
+ * Likewise, of the shown records that match a filter and in whose line, as RsTraceRow has it, a text
+ * is: case does not matter in ASCII. Each may be NULL. Only its rows' times are those of the shown
+ * timeline; what they say is not read by it. Losses and boots match any filter.
+ */
+RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
+					  const char *text, GError **error);
+/*
+ * How far a pick or a search has come, 0 to 1; 1 too if there is no such one. `error`: why it finds
+ * nothing, as rs_trace_document_filter_error() has it.
+ */
+double rs_trace_document_pick_progress(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				       GError **error);
 
 /*
  * Reads rows of a timeline of this document. Requests are served the newest first, and those that

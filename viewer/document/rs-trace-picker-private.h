@@ -23,6 +23,11 @@ typedef struct _RsTracePicker RsTracePicker;
 RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_filtered,
 				   RsTraceFiles *files, RsTraceTimeline *all, RsTracePulse *pulse,
 				   GError **error);
+/*
+ * Before it begins: only records that match these filters as well, which can be read. NULL: no more.
+ * And only those in whose line the text is; case does not matter in ASCII. NULL: whatever it is.
+ */
+void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text);
 /* Begins the search. A new reference to its timeline. */
 RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker);
 /* Ends the search, without waiting for its thread. NULL is accepted. */

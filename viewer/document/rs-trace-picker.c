@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-picker-private.h"
 #include "rs-trace-heads-private.h"
+#include "rs-trace-text.h"
+
+#include <string.h>
 
 #define STEP 64u       /* records between looks at the clock */
 #define INTERVAL 20000 /* us after which what was found is shown */
@@ -19,6 +22,9 @@ struct _RsTracePicker {
 
 	/* Of the thread: */
 	RsTraceSelection *selection;
+	RsTraceSelection *also; /* NULL: nothing else is asked for */
+	char *text;             /* in small letters; NULL: nothing is looked for */
+	GString *line;
 	RsTraceHeads *heads; /* of all that was judged */
 	RsTraceHeads *again; /* of what came since the reader began; NULL: it began at the start */
 	guint64 from;        /* where it began */
@@ -36,6 +42,9 @@ static void unref(RsTracePicker *picker)
 	rs_trace_pulse_unref(picker->pulse);
 	g_object_unref(picker->cancellable);
 	rs_trace_selection_free(picker->selection);
+	rs_trace_selection_free(picker->also);
+	g_free(picker->text);
+	g_string_free(picker->line, TRUE);
 	rs_trace_heads_free(picker->heads);
 	g_clear_pointer(&picker->again, rs_trace_heads_free);
 	g_clear_error(&picker->error);
@@ -79,6 +88,28 @@ static gboolean is_known(RsTracePicker *picker, const RsTraceRecord *record)
 						     : now->others <= known->others;
 }
 
+/* Where `small` is in the line, of which only ASCII letters are made small. */
+static gboolean has_text(GString *line, const char *small)
+{
+	g_string_ascii_down(line);
+	return strstr(line->str, small) != NULL;
+}
+
+static gboolean is_wanted(RsTracePicker *picker, RsTraceReader *reader,
+			  const RsTraceRecord *record, const RsTraceTask *task)
+{
+	if (!rs_trace_selection_matches(picker->selection, record, task) ||
+	    (picker->also && !rs_trace_selection_matches(picker->also, record, task)))
+		return FALSE;
+	if (!picker->text)
+		return TRUE;
+	g_string_truncate(picker->line, 0);
+	rs_trace_text_line(picker->line, record, task,
+			   rs_trace_reader_n_sources(reader) > 1 ? RS_TRACE_TEXT_SOURCE
+								 : RS_TRACE_TEXT_NONE);
+	return has_text(picker->line, picker->text);
+}
+
 /* The time of a row is the same in each timeline. */
 static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRecord *record)
 {
@@ -86,7 +117,7 @@ static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRec
 	const RsTraceHead *head = rs_trace_heads_take(picker->heads, record);
 	RsTraceRecord moved;
 
-	if (!rs_trace_selection_matches(picker->selection, record, task))
+	if (!is_wanted(picker, reader, record, task))
 		return;
 	if (head->ns != record->sorted_ns) {
 		moved = *record;
@@ -243,7 +274,14 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_fil
 	picker->pulse = rs_trace_pulse_ref(pulse);
 	picker->cancellable = g_cancellable_new();
 	picker->heads = rs_trace_heads_new();
+	picker->line = g_string_new(NULL);
 	return picker;
+}
+
+void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text)
+{
+	picker->also = filters && filters[0] ? select_by(filters, FALSE, NULL) : NULL;
+	picker->text = text ? g_ascii_strdown(text, -1) : NULL;
 }
 
 RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker)

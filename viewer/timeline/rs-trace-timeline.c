@@ -91,7 +91,7 @@ static gboolean task_equal(gconstpointer a, gconstpointer b)
 guint32 rs_trace_timeline_state_colour(RsTraceTaskState state)
 {
 	static const guint32 states[RS_TRACE_STATES] = {
-		RS_TRACE_PALETTE_NONE, 0x2ec27e, 0xf5c211, 0x9a9996, 0xc061cb, 0x3d3846};
+		RS_TRACE_PALETTE_NONE, 0x2ec27e, 0xf5c211, 0xa5a3a0, 0xc061cb, 0x5e5c64};
 
 	return state < RS_TRACE_STATES ? states[state] : RS_TRACE_PALETTE_NONE;
 }

@@ -35,6 +35,14 @@
 #define RS_EVENT_GUARD
 #endif
 
+/*
+ * Where a file's events go. A library whose events are not those of the image that links it defines
+ * another section before this header, and makes a provider of that.
+ */
+#ifndef RS_EVENTS_SECTION
+#define RS_EVENTS_SECTION "rs_events"
+#endif
+
 /* What describes an event; constant. */
 struct rs_symbol_info {
 	uint64_t value;
@@ -444,7 +452,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint3
 		(level_),                                                                          \
 	};                                                                                         \
 	struct rs_event rs_event_##id_                                                             \
-		__attribute__((section("rs_events"), used, visibility("hidden"))) = {              \
+		__attribute__((section(RS_EVENTS_SECTION), used, visibility("hidden"))) = {        \
 			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};               \
 	__attribute__((__noinline__, cold)) static void rs_call_##id_ proto                        \
 	{                                                                                          \
