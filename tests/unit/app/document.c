@@ -251,3 +251,13 @@ RsTraceDocument *test_document_new(void)
 {
 	return g_object_new(RS_TRACE_TYPE_DOCUMENT, NULL);
 }
+
+RsTraceTimeline *rs_trace_document_all(RsTraceDocument *document)
+{
+	return document->shown;
+}
+
+gboolean rs_trace_document_is_live(RsTraceDocument *document)
+{
+	return document->state == RS_TRACE_DOCUMENT_LIVE;
+}
