@@ -168,7 +168,7 @@ static GtkWidget *side_part(RsViewerPage *page)
 	/* Who opens a running session wants to choose what is recorded, before there is a record. */
 	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
-				     _("Control"));
+				     _("Session"));
 		gtk_stack_set_visible_child_name(page->side, "control");
 	}
 	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), page->side);
