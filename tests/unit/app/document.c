@@ -185,7 +185,7 @@ void test_document_break(RsTraceDocument *document, guint64 from, guint64 until)
 
 static void take(RsTraceDocument *document, guint i, guint ring)
 {
-	static const RsTraceEvent event = {.unique = 1, .system = "test", .name = "a"};
+	static const RsTraceEvent event = {.unique = 1, .system = "test", .name = "a", .print = ""};
 	static const RsTraceTask tasks[] = {{"one", 1}, {"tw\033o", 2}, {"three", 3}};
 	guint n = i / 7 % G_N_ELEMENTS(tasks);
 	RsTraceRecord record = {.ns = document->next_ns,
