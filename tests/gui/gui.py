@@ -91,6 +91,7 @@ class Desktop:
                      'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0'} | dict(env)
         # The viewer asks the command for domains.
         self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
+        self.keyfile = os.path.join(self.env['XDG_CONFIG_HOME'], 'glib-2.0/settings/keyfile')
         self.processes = []
         try:
             self._start()
@@ -155,9 +156,8 @@ class Desktop:
 
     def settings(self, **values):
         """What the user prefers: settings(color_scheme="'dark'"), before a viewer starts."""
-        path = os.path.join(self.env['XDG_CONFIG_HOME'], 'glib-2.0/settings/keyfile')
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, 'w', encoding='utf-8') as file:
+        os.makedirs(os.path.dirname(self.keyfile), exist_ok=True)
+        with open(self.keyfile, 'w', encoding='utf-8') as file:
             file.write('[org/ringside/Viewer]\n')
             for key, value in values.items():
                 file.write(f'{key.replace("_", "-")}={value}\n')
@@ -181,32 +181,32 @@ class Desktop:
 
     def key(self, *keys):
         """Presses keys, e.g. 'ctrl+t', in the window that has the focus."""
-        self._xdotool('key', '--clearmodifiers', *keys)
+        self.xdotool('key', '--clearmodifiers', *keys)
 
     def type(self, text):
-        self._xdotool('type', '--clearmodifiers', '--delay', '5', text)
+        self.xdotool('type', '--clearmodifiers', '--delay', '5', text)
 
     def move(self, x, y):
-        self._xdotool('mousemove', str(int(x)), str(int(y)))
+        self.xdotool('mousemove', str(int(x)), str(int(y)))
 
     def button(self, x, y, number=1):
         """Clicks; 4 and 5 turn the wheel."""
-        self._xdotool('mousemove', str(int(x)), str(int(y)), 'click', str(number))
+        self.xdotool('mousemove', str(int(x)), str(int(y)), 'click', str(number))
 
     def drag(self, x, y, to_x, to_y):
-        self._xdotool('mousemove', str(int(x)), str(int(y)), 'mousedown', '1')
+        self.xdotool('mousemove', str(int(x)), str(int(y)), 'mousedown', '1')
         for step in range(1, 6):
-            self._xdotool('mousemove', str(int(x + (to_x - x) * step / 5)),
+            self.xdotool('mousemove', str(int(x + (to_x - x) * step / 5)),
                           str(int(y + (to_y - y) * step / 5)))
-        self._xdotool('mouseup', '1')
+        self.xdotool('mouseup', '1')
 
-    def _xdotool(self, *args):
+    def xdotool(self, *args):
         return subprocess.run(['xdotool', *args], env=self.env, capture_output=True, text=True,
                               timeout=PATIENCE, check=False).stdout
 
     def windows(self, title):
         """Numbers of the windows that are shown and have a title that begins so."""
-        return self._xdotool('search', '--onlyvisible', '--name', '^' + title).split()
+        return self.xdotool('search', '--onlyvisible', '--name', '^' + title).split()
 
     def shot(self, name):
         """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or in a folder that goes away."""
@@ -271,7 +271,7 @@ class Viewer:
             return self.desktop.windows(title)
         found = wait_for(f'a window {title!r}', ask)
         self.window = found[-1]
-        self.desktop._xdotool('windowfocus', '--sync', self.window)
+        self.desktop.xdotool('windowfocus', '--sync', self.window)
         wait_for('the focus', lambda: any(frame.has('active') for frame in self.every('frame')))
         return self.window
 
@@ -284,7 +284,7 @@ class Viewer:
 
     def place(self):
         """Where on the display the widgets' (0, 0) is, of the window that was waited for last."""
-        told = self.desktop._xdotool('getwindowgeometry', '--shell', self.window)
+        told = self.desktop.xdotool('getwindowgeometry', '--shell', self.window)
         x, y, width, height = (int(re.search(rf'^{key}=(-?\d+)', told, re.M)[1]) for key in ('X', 'Y', 'WIDTH', 'HEIGHT'))
         sizes = [frame.box() for frame in self.every('frame')]
         # Around a window there is its shadow, or a border, as wide on all sides.

@@ -124,7 +124,7 @@ def test_record():
         desktop.ringside('enable', '-s', live.name, EVENT)
         live.press('push button', 'Record…')
         dialog = wait_for('a dialog', lambda: desktop.windows('Record To'))[-1]
-        desktop._xdotool('windowfocus', '--sync', dialog)
+        desktop.xdotool('windowfocus', '--sync', dialog)
         path = desktop.path('here.rst')
         wait_for('a name is asked for', lambda: live.viewer.every('text', re.compile('Name')))
         desktop.key('ctrl+a')

@@ -15,6 +15,11 @@ def garbage(desktop, name='garbage.rst', head=b''):
     return path
 
 
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
 def test_start_page():
     with Desktop() as desktop:
         desktop.settings(window_width=1400, window_height=900)
@@ -24,10 +29,10 @@ def test_start_page():
         desktop.shot('start')
         desktop.key('ctrl+question')
         viewer.wait_window('Keyboard Shortcuts')
-        viewer.find('label', 'Keyboard shortcuts')
+        viewer.find('label', 'Full screen')
         desktop.shot('shortcuts')
         desktop.key('Escape')
-        viewer.gone('label', 'Keyboard shortcuts')
+        viewer.gone('label', 'Full screen')
         viewer.wait_window()
         desktop.key('ctrl+comma')
         viewer.find('label', 'Colors')
@@ -113,6 +118,49 @@ def test_small_and_dark():
         viewer.quit()
 
 
+def test_compare():
+    with Desktop() as desktop:
+        first, second = desktop.record('first.rst'), desktop.record('second.rst')
+        # As a user starts it.
+        viewer = desktop.start('--compare', first, second, title='first.rst and second.rst')
+        wait_for('two pages', lambda: len(viewer.every('label', re.compile('records'))) == 2)
+        desktop.shot('compare')
+        viewer.quit()
+
+
+def test_settings():
+    with Desktop() as desktop:
+        desktop.settings(window_width=900, window_height=700)
+        viewer = desktop.start()
+        wait_for('the size', lambda: viewer.every('frame')[0].box()[2] in range(800, 901))
+        desktop.key('ctrl+comma')
+        viewer.wait_window('Preferences')
+        viewer.find('label', 'As the system').press()
+        viewer.find('label', 'Dark')
+        desktop.key('Down', 'Down', 'Return')
+        wait_for('what was chosen', lambda: "color-scheme='dark'" in read(desktop.keyfile))
+        desktop.shot('preferences')
+        desktop.key('Escape')
+        viewer.gone('label', 'Colors')
+        viewer.wait_window()
+        desktop.xdotool('windowsize', '--sync', viewer.window, '1000', '750')
+        wait_for('another size', lambda: viewer.every('frame')[0].box()[2] > 900)
+        viewer.quit()
+        kept = read(desktop.keyfile)
+        check('window-width=900' not in kept and 'window-width=' in kept, f'its size is kept: {kept}')
+
+
+def test_without_schema():
+    with Desktop(env={'GSETTINGS_SCHEMA_DIR': ''}) as desktop:
+        viewer = desktop.start(env={'G_DEBUG': 'fatal-warnings'})
+        desktop.key('ctrl+comma')
+        viewer.find('label', 'Colors')
+        desktop.key('Escape')
+        viewer.gone('label', 'Colors')
+        viewer.wait_window()
+        viewer.quit()
+
+
 def test_session():
     with Desktop() as desktop:
         viewer = desktop.start()
@@ -132,4 +180,4 @@ def test_session():
 
 if __name__ == '__main__':
     run_tests([test_start_page, test_about, test_files, test_what_cannot_be_opened, test_command_line,
-               test_small_and_dark, test_session])
+               test_small_and_dark, test_compare, test_settings, test_without_schema, test_session])

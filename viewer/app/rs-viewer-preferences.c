@@ -81,7 +81,7 @@ GtkWindow *rs_viewer_preferences_new(GtkWindow *parent)
 	adw_preferences_window_set_search_enabled(ADW_PREFERENCES_WINDOW(window), FALSE);
 	gtk_window_set_transient_for(GTK_WINDOW(window), parent);
 	gtk_window_set_modal(GTK_WINDOW(window), TRUE);
-	gtk_window_set_default_size(GTK_WINDOW(window), 480, 360);
+	gtk_window_set_default_size(GTK_WINDOW(window), 600, 360);
 	return GTK_WINDOW(window);
 }
 

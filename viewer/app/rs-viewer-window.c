@@ -7,6 +7,7 @@
 
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
+#include <string.h>
 
 #define TRACE_TYPE "application/x-ringside-trace"
 
@@ -222,7 +223,10 @@ static void add_filter(GtkFileChooser *chooser, const char *name, const char *co
 
 	gtk_file_filter_set_name(filter, name);
 	for (; *patterns; patterns++)
-		gtk_file_filter_add_pattern(filter, *patterns);
+		if (strchr(*patterns, '/'))
+			gtk_file_filter_add_mime_type(filter, *patterns);
+		else
+			gtk_file_filter_add_pattern(filter, *patterns);
 	gtk_file_chooser_add_filter(chooser, filter);
 }
 
@@ -233,8 +237,9 @@ static void choose_files(GtkWidget *widget, const char *name, GVariant *paramete
 					    GTK_FILE_CHOOSER_ACTION_OPEN, _("_Open"), NULL);
 
 	gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(dialog), TRUE);
-	add_filter(GTK_FILE_CHOOSER(dialog), _("Traces"), (const char *[]){"*.rst", "*.dat", NULL});
-	add_filter(GTK_FILE_CHOOSER(dialog), _("All files"), (const char *[]){"*", NULL});
+	add_filter(GTK_FILE_CHOOSER(dialog), _("Traces"),
+		   (const char *[]){TRACE_TYPE, "*.rst", "*.dat", NULL});
+	add_filter(GTK_FILE_CHOOSER(dialog), _("All Files"), (const char *[]){"*", NULL});
 	gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(dialog), TRUE);
 	g_signal_connect_object(dialog, "response", G_CALLBACK(chosen), widget, 0);
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
