@@ -83,7 +83,7 @@ RsViewerColumn *rs_viewer_columns_field(const RsViewerColumns *columns, const ch
 	return NULL;
 }
 
-/* Names of fields are words. What is no word is none, and would harm names of actions and groups. */
+/* Names of fields are words. What is no word would harm names of actions and of keys in files. */
 static gboolean is_name(const char *field)
 {
 	gsize size = strlen(field);
