@@ -128,9 +128,10 @@ def test_lanes():
 
         def add(text):
             viewer.find('push button', 'Add a Lane').press()
-            viewer.find('text', 'Of which events').press()
+            wait_for('the entry', lambda: viewer.find('text', 'Of which events'))
             desktop.key('ctrl+a')
-            desktop.type(text + '\n')
+            desktop.type(text)
+            desktop.key('Return')
 
         add('*')
         wait_for('the lane', lambda: timeline.said().endswith(' *'))
@@ -147,7 +148,8 @@ def test_lanes():
         timeline.key('Delete')
         check(not timeline.said().endswith(' *'), 'it can be removed')
         desktop.key('slash')
-        desktop.type('cpu\n')
+        desktop.type('cpu')
+        desktop.key('Return')
         timeline.key('Down')
         wait_for('what was found', lambda: re.search(r'CPU \d+$', timeline.said()))
         desktop.key('p')
