@@ -479,7 +479,8 @@ static void start_printer(struct runner *runner)
 		.json = config->json,
 		.head = &head,
 		.style = config->style,
-		.source_names = runner->started > 1,
+		/* The host reports first. */
+		.source_names = rs_session_n_sources(runner->session) > 1,
 		.count = config->count,
 		.fd = config->quiet ? -1 : runner->out_fd,
 		.data = runner,
@@ -686,7 +687,8 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	struct rs_error err = {0};
 
 	runner.loop = g_main_loop_new(NULL, FALSE);
-	runner.started = rs_session_n_sources(session);
+	for (guint i = 0; i < rs_session_n_sources(session); i++)
+		runner.started += !rs_source_joined(rs_session_source(session, i));
 	runner.greeted = g_hash_table_new(NULL, NULL);
 	runner.judged = g_hash_table_new(NULL, NULL);
 	runner.printed = g_hash_table_new(NULL, NULL);

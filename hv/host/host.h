@@ -19,7 +19,7 @@
 struct rs_host_config {
 	void *region; /* mapped writable, in which nobody is; outlives the target */
 	uint64_t region_size;
-	uint32_t rings;  /* of the region: one for each vCPU that tells of exits, and one more */
+	uint32_t rings; /* of the region: one for each vCPU that tells of exits, and one more */
 };
 
 /*
@@ -41,10 +41,14 @@ enum rs_host_site { RS_HOST_SITE_OFF, RS_HOST_SITE_ON, RS_HOST_SITE_REFUSED };
  * Each records one event, that of events.h, about the source with that number. `host` NULL: nothing.
  */
 void rs_host_tell_pause(struct rs_target *host, uint32_t source, uint32_t vcpus, uint64_t stop_ns);
-void rs_host_tell_resume(struct rs_target *host, uint32_t source, uint32_t vcpus, uint64_t still_ns);
-void rs_host_tell_batch(struct rs_target *host, uint32_t source, uint32_t sites, uint32_t refused, uint64_t pause_ns);
-void rs_host_tell_patch(struct rs_target *host, uint32_t source, uint32_t event, rs_gva_t at, enum rs_host_site now);
-void rs_host_tell_attach(struct rs_target *host, uint32_t source, const char *name, const char *kind);
+void rs_host_tell_resume(struct rs_target *host, uint32_t source, uint32_t vcpus,
+			 uint64_t still_ns);
+void rs_host_tell_batch(struct rs_target *host, uint32_t source, uint32_t sites, uint32_t refused,
+			uint64_t pause_ns);
+void rs_host_tell_patch(struct rs_target *host, uint32_t source, uint32_t event, rs_gva_t at,
+			enum rs_host_site now);
+void rs_host_tell_attach(struct rs_target *host, uint32_t source, const char *name,
+			 const char *kind);
 void rs_host_tell_boot(struct rs_target *host, uint32_t source, uint32_t boot);
 void rs_host_tell_reset(struct rs_target *host, uint32_t source);
 void rs_host_tell_panic(struct rs_target *host, uint32_t source, const char *why);

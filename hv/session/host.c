@@ -81,8 +81,7 @@ void rs_host_watch_patches(struct rs_source *source)
 
 void rs_host_note_attach(const struct rs_source *source)
 {
-	rs_host_tell_attach(host_of(source), source->number, source->name,
-			    rs_source_kind(source));
+	rs_host_tell_attach(host_of(source), source->number, source->name, rs_source_kind(source));
 }
 
 void rs_host_note_boot(const struct rs_source *source)

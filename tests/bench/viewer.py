@@ -72,7 +72,7 @@ def open_ours(desktop, path):
 
 def open_theirs(desktop, path):
     start = time.monotonic()
-    process = subprocess.Popen(['kernelshark', path], env=desktop.env | {'QT_QPA_PLATFORM': 'xcb'},
+    process = subprocess.Popen(['kernelshark', '-i', path], env=desktop.env | {'QT_QPA_PLATFORM': 'xcb'},
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         return rest(process.pid, start), resident(process.pid)

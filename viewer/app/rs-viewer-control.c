@@ -212,6 +212,8 @@ static void rs_viewer_control_init(RsViewerControl *control)
 	gtk_box_append(GTK_BOX(all), make_info(control));
 	gtk_box_append(GTK_BOX(all), box);
 	adw_bin_set_child(ADW_BIN(control), all);
+	/* It is as wide as it must be, whatever expands in it. */
+	gtk_widget_set_hexpand(GTK_WIDGET(control), FALSE);
 	gtk_widget_set_size_request(GTK_WIDGET(control), 300, -1);
 	rs_viewer_event_tree_set_live(control->tree, FALSE);
 }

@@ -8,11 +8,11 @@
 #include "app/rs-viewer-section.h"
 #include "rs-trace-escape.h"
 
-#define VALUE_MAX 4096u         /* bytes of a value that are shown */
-#define BYTES_MAX 16384u        /* of the payload */
-#define TEXT_MAX (256u << 10)   /* of a format or a site */
-#define FIELDS_MAX 256u         /* rows */
-#define STACK_MAX 256u          /* frames */
+#define VALUE_MAX 4096u       /* bytes of a value that are shown */
+#define BYTES_MAX 16384u      /* of the payload */
+#define TEXT_MAX (256u << 10) /* of a format or a site */
+#define FIELDS_MAX 256u       /* rows */
+#define STACK_MAX 256u        /* frames */
 #define COPY_BYTES_MAX (1u << 20)
 /* A record of a running session may come to its file later than to the timeline. */
 #define AGAIN_MS 300
@@ -119,8 +119,9 @@ static void show_field(RsViewerDetails *self, const RsTraceRowField *field)
 {
 	g_autofree char *value = rs_viewer_record_shorten(field->value, VALUE_MAX);
 	g_autofree char *raw = rs_viewer_record_shorten(field->raw, VALUE_MAX);
-	g_autofree char *note = strcmp(value, raw) ? g_strdup_printf(_("%s, raw %s"), field->type, raw)
-						   : g_strdup(field->type);
+	g_autofree char *note = strcmp(value, raw)
+					? g_strdup_printf(_("%s, raw %s"), field->type, raw)
+					: g_strdup(field->type);
 
 	rs_viewer_section_add(self->sections[FIELDS], field->name, value, note,
 			      field_button(self, field->name));
@@ -340,9 +341,9 @@ static GtkWidget *make_row_page(RsViewerDetails *self)
 		const char *title;
 		gboolean expanded;
 	} sections[N_SECTIONS] = {
-		[RECORD] = {N_("Record"), TRUE},      [FIELDS] = {N_("Fields"), TRUE},
-		[STACK] = {N_("Call Stack"), TRUE},   [BYTES] = {N_("Bytes"), FALSE},
-		[FORMAT] = {N_("Format"), FALSE},     [SITE] = {N_("Site"), TRUE},
+		[RECORD] = {N_("Record"), TRUE},    [FIELDS] = {N_("Fields"), TRUE},
+		[STACK] = {N_("Call Stack"), TRUE}, [BYTES] = {N_("Bytes"), FALSE},
+		[FORMAT] = {N_("Format"), FALSE},   [SITE] = {N_("Site"), TRUE},
 	};
 	GtkWidget *scrolled = gtk_scrolled_window_new();
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 6);

@@ -65,7 +65,8 @@ static void show_state(RsViewerEventFilter *filter)
 {
 	const gboolean can = filter->session && filter->event;
 
-	gtk_widget_set_sensitive(GTK_WIDGET(filter->entry), can);
+	/* Not insensitive: it may have the focus, and its text is to be read. */
+	rs_viewer_filter_entry_set_editable(filter->entry, can);
 	gtk_widget_set_sensitive(filter->apply, can && filter->edited);
 }
 

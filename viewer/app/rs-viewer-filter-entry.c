@@ -249,7 +249,7 @@ void rs_viewer_filter_entry_apply(RsViewerFilterEntry *entry)
 {
 	rs_viewer_suggestions_hide(entry->suggestions);
 	g_clear_handle_id(&entry->check, g_source_remove);
-	if (!check(entry))
+	if (!gtk_editable_get_editable(GTK_EDITABLE(entry->entry)) || !check(entry))
 		return;
 	remember(entry, rs_viewer_filter_entry_text(entry));
 	g_signal_emit(entry, signals[APPLY], 0, rs_viewer_filter_entry_text(entry));
@@ -295,6 +295,13 @@ void rs_viewer_filter_entry_set_label(RsViewerFilterEntry *entry, const char *la
 {
 	gtk_accessible_update_property(GTK_ACCESSIBLE(entry->entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
 				       label, -1);
+}
+
+void rs_viewer_filter_entry_set_editable(RsViewerFilterEntry *entry, gboolean editable)
+{
+	rs_viewer_suggestions_hide(entry->suggestions);
+	gtk_editable_set_editable(GTK_EDITABLE(entry->entry), editable);
+	gtk_entry_set_icon_sensitive(entry->entry, GTK_ENTRY_ICON_SECONDARY, editable);
 }
 
 void rs_viewer_filter_entry_set_placeholder(RsViewerFilterEntry *entry, const char *text)

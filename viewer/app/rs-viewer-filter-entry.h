@@ -38,6 +38,9 @@ void rs_viewer_filter_entry_set_text(RsViewerFilterEntry *entry, const char *tex
 /* As Enter does. */
 void rs_viewer_filter_entry_apply(RsViewerFilterEntry *entry);
 
+/* FALSE: it can still be read. */
+void rs_viewer_filter_entry_set_editable(RsViewerFilterEntry *entry, gboolean editable);
+
 /*
  * Marks `length` bytes of the expression, from byte `at` on, 0 being its first behind a glob. Until
  * the text changes. What lies out of the text marks its end.

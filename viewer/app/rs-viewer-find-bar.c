@@ -26,10 +26,9 @@ static void show_error(RsViewerFindBar *self, const char *message)
 	else
 		gtk_widget_remove_css_class(GTK_WIDGET(self->entry), "error");
 	gtk_widget_set_tooltip_text(GTK_WIDGET(self->entry), message);
-	gtk_accessible_update_state(GTK_ACCESSIBLE(self->entry), GTK_ACCESSIBLE_STATE_INVALID,
-				    message ? GTK_ACCESSIBLE_INVALID_TRUE
-					    : GTK_ACCESSIBLE_INVALID_FALSE,
-				    -1);
+	gtk_accessible_update_state(
+		GTK_ACCESSIBLE(self->entry), GTK_ACCESSIBLE_STATE_INVALID,
+		message ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
 }
 
 static void show_status(RsViewerFindBar *self)
@@ -46,12 +45,12 @@ static void show_status(RsViewerFindBar *self)
 	else
 		gtk_progress_bar_pulse(self->progress);
 	if (rs_viewer_find_count(find, &n, &all))
-		text = g_strdup_printf(
-			all ? g_dngettext(NULL, "%" G_GUINT64_FORMAT " match",
-					  "%" G_GUINT64_FORMAT " matches", (gulong)n)
-			    : g_dngettext(NULL, "%" G_GUINT64_FORMAT " match so far",
-					  "%" G_GUINT64_FORMAT " matches so far", (gulong)n),
-			n);
+		text = g_strdup_printf(all ? g_dngettext(NULL, "%" G_GUINT64_FORMAT " match",
+							 "%" G_GUINT64_FORMAT " matches", (gulong)n)
+					   : g_dngettext(NULL, "%" G_GUINT64_FORMAT " match so far",
+							 "%" G_GUINT64_FORMAT " matches so far",
+							 (gulong)n),
+				       n);
 	gtk_label_set_text(self->status, text ? text : "");
 }
 

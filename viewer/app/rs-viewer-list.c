@@ -133,8 +133,7 @@ static void bind_rows(RsViewerList *self)
 		bind_row(self, &lines[i]);
 	for (guint i = n; i < self->pool->len; i++)
 		gtk_widget_set_child_visible(
-			g_ptr_array_index(self->pool,
-					  (self->scroll.top + i) % self->pool->len),
+			g_ptr_array_index(self->pool, (self->scroll.top + i) % self->pool->len),
 			FALSE);
 }
 
@@ -155,7 +154,8 @@ static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 	fix_scroll(self);
 	fit_pool(self);
 	bind_rows(self);
-	gtk_widget_queue_allocate(widget);
+	/* GTK 4.8 may forget an allocation that is queued while a sibling gets another size. */
+	gtk_widget_queue_resize(widget);
 	return G_SOURCE_REMOVE;
 }
 

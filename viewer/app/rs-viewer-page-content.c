@@ -31,6 +31,28 @@ static void on_apply(RsViewerPage *page, const char *text)
 		gtk_widget_grab_focus(GTK_WIDGET(page->list));
 }
 
+/* The filter completes the fields of all events that have come. */
+static void update_fields(RsViewerPage *page)
+{
+	RsTraceTimeline *timeline = rs_trace_document_all(page->document);
+	g_autoptr(GString) formats = g_string_new(NULL);
+	g_autoptr(GPtrArray) fields = NULL;
+	const RsTraceTimelineClass *class;
+	guint n = 0;
+
+	rs_trace_timeline_lock(timeline);
+	if (rs_trace_timeline_class(timeline, page->n_classes))
+		for (; (class = rs_trace_timeline_class(timeline, n)); n++)
+			if (class->format)
+				g_string_append(formats, class->format);
+	rs_trace_timeline_unlock(timeline);
+	if (!n)
+		return;
+	page->n_classes = n;
+	fields = rs_viewer_fields_parse(formats->str);
+	rs_viewer_filter_entry_set_fields(page->filter, fields);
+}
+
 /* What a filter lacks is known only once records come. */
 static void check_filter(RsViewerPage *page)
 {
@@ -85,6 +107,8 @@ static GtkWidget *filter_row(RsViewerPage *page)
 	g_signal_connect_object(page->filter, "apply", G_CALLBACK(on_apply), page,
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(page->document, "grown", G_CALLBACK(check_filter), page,
+				G_CONNECT_SWAPPED);
+	g_signal_connect_object(page->document, "grown", G_CALLBACK(update_fields), page,
 				G_CONNECT_SWAPPED);
 	return row;
 }
@@ -141,9 +165,12 @@ static GtkWidget *side_part(RsViewerPage *page)
 	rs_viewer_site_connect(page->details, page->document);
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
-	if (rs_trace_document_is_live(page->document))
+	/* Who opens a running session wants to choose what is recorded, before there is a record. */
+	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
 				     _("Session"));
+		gtk_stack_set_visible_child_name(page->side, "control");
+	}
 	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), page->side);
 	gtk_widget_set_margin_start(switcher, 6);
 	gtk_widget_set_margin_end(switcher, 6);

@@ -30,8 +30,9 @@ struct _RsViewerPage {
 	RsViewerList *list;
 	RsViewerDetails *details;
 	RsViewerFilterEntry *filter;
-	AdwFlap *flap;  /* the pane at the side */
-	GtkStack *side; /* "details" … */
+	guint n_classes; /* whose fields the filter knows */
+	AdwFlap *flap;   /* the pane at the side */
+	GtkStack *side;  /* "details" … */
 };
 
 /* Makes all widgets of the content, and the page's actions. */

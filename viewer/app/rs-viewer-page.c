@@ -113,6 +113,11 @@ GtkWidget *rs_viewer_page_new_live(const char *session)
 	return page_new(rs_trace_document_new_live(session));
 }
 
+void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other)
+{
+	rs_viewer_view_link(page->view, other->view);
+}
+
 void rs_viewer_page_close(RsViewerPage *page)
 {
 	rs_trace_document_close(page->document);

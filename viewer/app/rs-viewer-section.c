@@ -43,8 +43,8 @@ static GtkWidget *make_value(const char *value, const char *note)
 
 static void show_copy(RsViewerSection *self)
 {
-	gtk_widget_set_visible(self->copy,
-			       self->text && gtk_expander_get_expanded(GTK_EXPANDER(self->expander)));
+	gtk_widget_set_visible(
+		self->copy, self->text && gtk_expander_get_expanded(GTK_EXPANDER(self->expander)));
 }
 
 void rs_viewer_section_clear(RsViewerSection *self)
@@ -106,9 +106,8 @@ void rs_viewer_section_add_block(RsViewerSection *self, const char *text)
 	gtk_text_view_set_top_margin(GTK_TEXT_VIEW(view), 6);
 	gtk_text_view_set_bottom_margin(GTK_TEXT_VIEW(view), 6);
 	gtk_text_buffer_set_text(gtk_text_view_get_buffer(GTK_TEXT_VIEW(view)), text, -1);
-	gtk_accessible_update_property(
-		GTK_ACCESSIBLE(view), GTK_ACCESSIBLE_PROPERTY_LABEL,
-		gtk_expander_get_label(GTK_EXPANDER(self->expander)), -1);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+				       gtk_expander_get_label(GTK_EXPANDER(self->expander)), -1);
 	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_AUTOMATIC,
 				       GTK_POLICY_AUTOMATIC);
 	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#define WIDTH 260
 #define HEIGHT_MAX 220
 
 /* A widget that is nothing but the parent of its popover: a GtkPopover cannot be derived from. */
@@ -111,7 +112,6 @@ static void set_up_row(GtkSignalListItemFactory *factory, GtkListItem *item)
 	gtk_label_set_xalign(GTK_LABEL(text), 0);
 	gtk_widget_set_hexpand(text, TRUE);
 	gtk_label_set_ellipsize(GTK_LABEL(text), PANGO_ELLIPSIZE_END);
-	gtk_label_set_max_width_chars(GTK_LABEL(text), 30);
 	gtk_widget_add_css_class(detail, "dim-label");
 	gtk_widget_add_css_class(detail, "caption");
 	gtk_box_append(GTK_BOX(box), text);
@@ -167,6 +167,7 @@ static GtkWidget *make_list(RsViewerSuggestions *suggestions)
 	g_signal_connect_swapped(suggestions->list, "activate", G_CALLBACK(choose), suggestions);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(suggestions->list),
 				       GTK_ACCESSIBLE_PROPERTY_LABEL, _("Suggestions"), -1);
+	gtk_widget_set_size_request(scrolled, WIDTH, -1);
 	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
 				       GTK_POLICY_AUTOMATIC);
 	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);

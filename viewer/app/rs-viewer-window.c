@@ -140,6 +140,7 @@ void rs_viewer_window_compare(RsViewerWindow *window, const char *first, const c
 
 	gtk_paned_set_start_child(GTK_PANED(both), a);
 	gtk_paned_set_end_child(GTK_PANED(both), b);
+	rs_viewer_page_compare(RS_VIEWER_PAGE(a), RS_VIEWER_PAGE(b));
 	remember(first);
 	remember(second);
 	add(window, both, RS_VIEWER_PAGE(a));

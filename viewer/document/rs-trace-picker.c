@@ -95,8 +95,8 @@ static gboolean has_text(GString *line, const char *small)
 	return strstr(line->str, small) != NULL;
 }
 
-static gboolean is_wanted(RsTracePicker *picker, RsTraceReader *reader,
-			  const RsTraceRecord *record, const RsTraceTask *task)
+static gboolean is_wanted(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRecord *record,
+			  const RsTraceTask *task)
 {
 	if (!rs_trace_selection_matches(picker->selection, record, task) ||
 	    (picker->also && !rs_trace_selection_matches(picker->also, record, task)))

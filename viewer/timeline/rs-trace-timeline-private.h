@@ -76,6 +76,7 @@ struct _RsTraceTimeline {
 	RsTraceTakenClass *cache[CACHE];
 	GArray *states; /* guint8: of each task, its latest state */
 	guint n_rings;
+	gsize formats; /* bytes of the classes' formats */
 	GArray *notes; /* RsTraceTimelineNote */
 };
 

@@ -203,6 +203,17 @@ static void name_task(RsTraceTimeline *timeline, guint32 tag, const char *comm, 
 
 /* ---- classes ---- */
 
+static char *format_of(RsTraceTimeline *timeline, const RsTraceEvent *event)
+{
+	g_autofree char *format = rs_trace_event_format(event);
+	gsize size = strlen(format) + 1;
+
+	if (size > RS_TRACE_TIMELINE_FORMATS - timeline->formats)
+		return NULL;
+	timeline->formats += size;
+	return g_steal_pointer(&format);
+}
+
 static guint add_class(RsTraceTimeline *timeline, const RsTraceEvent *event)
 {
 	g_autofree char *label = g_strconcat(event->system, ":", event->name, NULL);
@@ -218,6 +229,7 @@ static guint add_class(RsTraceTimeline *timeline, const RsTraceEvent *event)
 	class->system = g_strdup(is_last ? "" : event->system);
 	class->name = g_strdup(is_last ? "" : event->name);
 	class->label = is_last ? g_strdup("(other)") : g_steal_pointer(&label);
+	class->format = is_last ? NULL : format_of(timeline, event);
 	class->colour = colour_of_hash(g_str_hash(class->label));
 	rs_trace_timeline_lock(timeline);
 	g_ptr_array_add(timeline->classes, class);

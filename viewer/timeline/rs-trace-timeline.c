@@ -49,6 +49,7 @@ static void class_free(gpointer data)
 	g_free(class->system);
 	g_free(class->name);
 	g_free(class->label);
+	g_free(class->format);
 	g_free(class);
 }
 

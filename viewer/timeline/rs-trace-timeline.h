@@ -26,6 +26,7 @@ G_BEGIN_DECLS
 #define RS_TRACE_TIMELINE_RINGS 16384u
 #define RS_TRACE_TIMELINE_TASKS 65536u
 #define RS_TRACE_TIMELINE_CLASSES 16384u
+#define RS_TRACE_TIMELINE_FORMATS ((gsize)8 << 20) /* bytes of all classes' formats */
 
 typedef struct _RsTraceTimeline RsTraceTimeline;
 
@@ -41,6 +42,8 @@ enum {
 typedef struct {
 	char *system, *name; /* "" of what is no event */
 	char *label;         /* "system:name", "loss", "boot", "unknown" */
+	/* As a Linux format file; NULL: of no event, or there was no room for it. */
+	char *format;
 	guint64 count;
 	guint32 colour; /* 0xRRGGBB, from the label */
 } RsTraceTimelineClass;
