@@ -7,8 +7,8 @@
 
 Widgets are found by role and name as assistive technologies see them. A desktop has a runtime
 directory, a configuration and data of its own, so any number of tests run at once. A process has
-one desktop, see run_tests(). Whatever the viewer says on the console that looks like a warning fails the
-test when it ends.
+one desktop, see run_tests(). Whatever the viewer says on the console that looks like a warning
+fails the test when it ends.
 """
 import os
 import re

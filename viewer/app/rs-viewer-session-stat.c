@@ -78,13 +78,12 @@ static void show_rings(RsViewerSessionStat *stat, GVariant *totals, GVariant *cp
 	const char *mode = text(totals, "ring_mode");
 
 	if (!*mode)
-		show(stat, ROW_RINGS, g_strdup_printf("%" G_GSIZE_FORMAT, n));
+		show(stat, ROW_RINGS, g_strdup_printf("%zu", n));
 	else if (!g_strcmp0(mode, "drop"))
-		show(stat, ROW_RINGS,
-		     g_strdup_printf(_("%" G_GSIZE_FORMAT " × %s, refuse when full"), n, size));
+		show(stat, ROW_RINGS, g_strdup_printf(_("%zu × %s, refuse when full"), n, size));
 	else
 		show(stat, ROW_RINGS,
-		     g_strdup_printf(_("%" G_GSIZE_FORMAT " × %s, overwrite the oldest"), n, size));
+		     g_strdup_printf(_("%zu × %s, overwrite the oldest"), n, size));
 }
 
 static void show_clock(RsViewerSessionStat *stat, GVariant *totals)
