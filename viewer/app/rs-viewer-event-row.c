@@ -8,7 +8,8 @@ struct _RsViewerEventRow {
 	RsViewerEvent *event;
 	GtkCheckButton *check;
 	GtkLabel *name, *remark, *rate, *count;
-	gboolean full, updating;
+	char *full;
+	gboolean updating;
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerEventRow, rs_viewer_event_row, ADW_TYPE_BIN)
@@ -55,15 +56,11 @@ static void show_count(RsViewerEventRow *row)
 static void refresh(RsViewerEventRow *row)
 {
 	const char *remark = rs_viewer_event_remark(row->event);
-	const char *label =
-		row->full ? rs_viewer_event_label(row->event) : rs_viewer_event_name(row->event);
 	g_autofree char *tooltip = NULL;
 
-	gtk_label_set_text(row->name, label);
 	gtk_label_set_text(row->remark, remark);
 	gtk_widget_set_visible(GTK_WIDGET(row->remark), *remark);
-	tooltip = g_strdup_printf("%s%s%s", rs_viewer_event_label(row->event), *remark ? "\n" : "",
-				  remark);
+	tooltip = g_strdup_printf("%s%s%s", row->full, *remark ? "\n" : "", remark);
 	gtk_widget_set_tooltip_text(GTK_WIDGET(row), tooltip);
 	show_state(row);
 	show_count(row);
@@ -84,19 +81,22 @@ static void toggled(RsViewerEventRow *row)
 	g_signal_emit(row, switched_signal, 0, row->event, on);
 }
 
-void rs_viewer_event_row_set_event(RsViewerEventRow *row, RsViewerEvent *event, gboolean full)
+void rs_viewer_event_row_set_event(RsViewerEventRow *row, RsViewerEvent *event, const char *label,
+				   const char *full)
 {
-	g_autofree char *label = NULL;
+	g_autofree char *action = NULL;
 
 	if (row->event)
 		g_signal_handlers_disconnect_by_data(row->event, row);
 	g_set_object(&row->event, event);
-	row->full = full;
+	g_free(row->full);
+	row->full = g_strdup(full);
 	if (!event)
 		return;
-	label = g_strdup_printf(_("Record %s"), rs_viewer_event_label(event));
+	action = g_strdup_printf(_("Record %s"), full);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(row->check), GTK_ACCESSIBLE_PROPERTY_LABEL,
-				       label, -1);
+				       action, -1);
+	gtk_label_set_text(row->name, label);
 	g_signal_connect_swapped(event, "changed", G_CALLBACK(refresh), row);
 	refresh(row);
 }
@@ -106,15 +106,22 @@ void rs_viewer_event_row_set_live(RsViewerEventRow *row, gboolean live)
 	gtk_widget_set_sensitive(GTK_WIDGET(row->check), live);
 }
 
+static void finalize(GObject *object)
+{
+	g_free(RS_VIEWER_EVENT_ROW(object)->full);
+	G_OBJECT_CLASS(rs_viewer_event_row_parent_class)->finalize(object);
+}
+
 static void dispose(GObject *object)
 {
-	rs_viewer_event_row_set_event(RS_VIEWER_EVENT_ROW(object), NULL, FALSE);
+	rs_viewer_event_row_set_event(RS_VIEWER_EVENT_ROW(object), NULL, NULL, NULL);
 	G_OBJECT_CLASS(rs_viewer_event_row_parent_class)->dispose(object);
 }
 
 static void rs_viewer_event_row_class_init(RsViewerEventRowClass *class)
 {
 	G_OBJECT_CLASS(class)->dispose = dispose;
+	G_OBJECT_CLASS(class)->finalize = finalize;
 	switched_signal =
 		g_signal_new("switched", G_TYPE_FROM_CLASS(class), G_SIGNAL_RUN_LAST, 0, NULL, NULL,
 			     NULL, G_TYPE_NONE, 2, RS_VIEWER_TYPE_EVENT, G_TYPE_BOOLEAN);

@@ -20,8 +20,12 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE(RsViewerEventRow, rs_viewer_event_row, RS_VIEWER, EVENT_ROW, AdwBin)
 
 GtkWidget *rs_viewer_event_row_new(void);
-/* NULL: none. `full`: with the name of its system. */
-void rs_viewer_event_row_set_event(RsViewerEventRow *row, RsViewerEvent *event, gboolean full);
+/*
+ * NULL: none. `label`: how it is called at its place in the tree. `full`: and anywhere, for who
+ * does not see the tree.
+ */
+void rs_viewer_event_row_set_event(RsViewerEventRow *row, RsViewerEvent *event, const char *label,
+				   const char *full);
 /* What cannot be switched any more can still be read. */
 void rs_viewer_event_row_set_live(RsViewerEventRow *row, gboolean live);
 

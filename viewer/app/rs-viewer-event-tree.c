@@ -165,19 +165,25 @@ static GtkWidget *row_of(GtkListItem *item)
 	return gtk_tree_expander_get_child(GTK_TREE_EXPANDER(gtk_list_item_get_child(item)));
 }
 
-static void bind_row(GtkSignalListItemFactory *factory, GtkListItem *item)
+/* A list of what was found has no parents that say the rest of a name. */
+static void bind_row(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
+	RsViewerEventTree *tree = data;
 	GtkTreeListRow *place = gtk_list_item_get_item(item);
 	g_autoptr(RsViewerEvent) event = gtk_tree_list_row_get_item(place);
+	g_autofree char *glob = rs_viewer_events_glob(tree->events, event);
+	const gboolean alone = !rs_viewer_event_children(event);
+	const char *full = alone ? glob : rs_viewer_event_label(event);
 
 	gtk_tree_expander_set_list_row(GTK_TREE_EXPANDER(gtk_list_item_get_child(item)), place);
-	rs_viewer_event_row_set_event(RS_VIEWER_EVENT_ROW(row_of(item)), event,
-				      !gtk_tree_list_row_get_depth(place));
+	rs_viewer_event_row_set_event(
+		RS_VIEWER_EVENT_ROW(row_of(item)), event,
+		gtk_tree_list_row_get_depth(place) ? rs_viewer_event_name(event) : full, full);
 }
 
 static void unbind_row(GtkSignalListItemFactory *factory, GtkListItem *item)
 {
-	rs_viewer_event_row_set_event(RS_VIEWER_EVENT_ROW(row_of(item)), NULL, FALSE);
+	rs_viewer_event_row_set_event(RS_VIEWER_EVENT_ROW(row_of(item)), NULL, NULL, NULL);
 	gtk_tree_expander_set_list_row(GTK_TREE_EXPANDER(gtk_list_item_get_child(item)), NULL);
 }
 
@@ -228,7 +234,7 @@ static GtkWidget *make_list(RsViewerEventTree *tree)
 	GtkWidget *scrolled = gtk_scrolled_window_new();
 
 	g_signal_connect(factory, "setup", G_CALLBACK(set_up_row), tree);
-	g_signal_connect(factory, "bind", G_CALLBACK(bind_row), NULL);
+	g_signal_connect(factory, "bind", G_CALLBACK(bind_row), tree);
 	g_signal_connect(factory, "unbind", G_CALLBACK(unbind_row), NULL);
 	tree->selection = gtk_single_selection_new(NULL);
 	gtk_single_selection_set_autoselect(tree->selection, FALSE);

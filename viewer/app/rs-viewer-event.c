@@ -153,7 +153,8 @@ static char *remark_of(const RsViewerEventFacts *facts)
 							 "with %u frames of stack", facts->stack),
 						facts->stack));
 	if (facts->others && *facts->others)
-		add_remark(out, g_strdup_printf(_("also for %s"), facts->others));
+		add_remark(out, g_strdup_printf(facts->own ? _("also for %s") : _("for %s"),
+						facts->others));
 	if (facts->note && *facts->note)
 		add_remark(out, g_strdup(facts->note));
 	return g_strdup(out->str);

@@ -32,6 +32,7 @@ typedef enum {
 typedef struct {
 	guint sites, stack;
 	gboolean enabled;
+	gboolean own;       /* the owner that the viewer speaks for wants it */
 	const char *filter; /* of all owners together */
 	const char *mine;   /* of the owner that the viewer speaks for */
 	const char *others; /* who else wants it: "guest, view" */

@@ -120,10 +120,12 @@ static char *read_owners(Row *row)
 
 		g_variant_lookup(dict, "name", "&s", &name);
 		g_variant_lookup(dict, "enabled", "b", &enabled);
-		if (!strcmp(name, RS_VIEWER_OWNER))
+		if (!strcmp(name, RS_VIEWER_OWNER)) {
+			row->facts.own = enabled;
 			g_variant_lookup(dict, "filter", "&s", &row->facts.mine);
-		else if (enabled)
+		} else if (enabled) {
 			g_string_append_printf(others, "%s%s", others->len ? ", " : "", name);
+		}
 		g_variant_unref(dict);
 	}
 	return g_strdup(others->str);

@@ -9,6 +9,7 @@ typedef struct {
 	const char *system, *name;
 	gboolean on;
 	const char *filter, *other; /* who else wants it */
+	gboolean mine;              /* and so do we */
 } Line;
 
 static GVariant *row_of(const Line *line)
@@ -31,7 +32,9 @@ static GVariant *row_of(const Line *line)
 		g_variant_builder_init(&owners, G_VARIANT_TYPE("aa{sv}"));
 		g_variant_builder_add_parsed(&owners, "{'name': <%s>, 'enabled': <true>}",
 					     line->other);
-		g_variant_builder_add_parsed(&owners, "{'name': <'host'>, 'filter': <'mine'>}");
+		g_variant_builder_add_parsed(
+			&owners, "{'name': <'host'>, 'enabled': <%b>, 'filter': <'mine'>}",
+			line->mine);
 		g_variant_builder_add(&b, "{sv}", "owners", g_variant_builder_end(&owners));
 	}
 	return g_variant_builder_end(&b);
@@ -165,13 +168,16 @@ static void test_sources(void)
 static void test_remarks(void)
 {
 	g_autoptr(RsViewerEvents) events = rs_viewer_events_new();
-	const Line line = {1, 64, "sched", "switch", TRUE, "(mine) || \"\x1b[2J\"", "guest"};
+	Line line = {1, 64, "sched", "switch", TRUE, "(mine) || \"\x1b[2J\"", "guest"};
 	RsViewerEvent *event;
 
 	take(events, &line, 1);
 	event = child(nth(rs_viewer_events_roots(events), 0), 0);
-	g_assert_cmpstr(rs_viewer_event_remark(event), ==,
-			"if (mine) || \"\\x1b[2J\" · also for guest");
+	g_assert_cmpstr(rs_viewer_event_remark(event), ==, "if (mine) || \"\\x1b[2J\" · for guest");
+	line.mine = TRUE;
+	line.filter = NULL;
+	take(events, &line, 1);
+	g_assert_cmpstr(rs_viewer_event_remark(event), ==, "also for guest");
 	g_assert_cmpstr(rs_viewer_event_own_filter(event), ==, "mine");
 }
 
