@@ -23,6 +23,14 @@ static const struct accel table[] = {
 	{NULL, N_("Next tab"), NULL, {"<Control>Page_Down", "<Control>Tab"}},
 	{NULL, N_("Previous tab"), NULL, {"<Control>Page_Up", "<Control><Shift>Tab"}},
 	{NULL, N_("Go to tab 1 … 9"), NULL, {"<Alt>1...9"}},
+	{N_("Events"), N_("Find"), "page.find", {"<Control>f"}},
+	{NULL, N_("Find the next match"), "page.find-next", {"F3", "<Control>g"}},
+	{NULL, N_("Find the previous match"),
+	 "page.find-previous",
+	 {"<Shift>F3", "<Control><Shift>g"}},
+	{NULL, N_("Show the selection in the timeline"), NULL, {"Return"}},
+	{NULL, N_("Copy as text"), NULL, {"<Control>c"}},
+	{NULL, N_("Copy as JSON"), NULL, {"<Control><Shift>c"}},
 };
 
 void rs_viewer_accels_install(GtkApplication *application)
