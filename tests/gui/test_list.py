@@ -86,8 +86,8 @@ def test_find():
 def test_columns():
     with Desktop() as desktop:
         trace = Trace(desktop)
-        trace.viewer.find('push button', 'Task').press()
-        trace.viewer.find('check menu item', 'CPU').press()
+        trace.viewer.find('push button', 'Task').click()
+        trace.viewer.find('menu item', 'CPU').click()
         wait_for('the column is hidden', lambda: not trace.viewer.every('push button', 'CPU'))
         wait_for('rows say it no more', lambda: any(
             re.match(r'^[\d.]+, [^C]', row.name) for row in trace.viewer.every('table row')))
