@@ -35,6 +35,11 @@ static void on_text(Adder *adder)
 	gtk_widget_remove_css_class(adder->entry, "error");
 }
 
+static void on_show(Adder *adder)
+{
+	gtk_widget_grab_focus(adder->entry);
+}
+
 static void on_add(Adder *adder)
 {
 	const char *text = gtk_editable_get_text(GTK_EDITABLE(adder->entry));
@@ -104,6 +109,7 @@ GtkWidget *rs_viewer_adder_new(RsViewerTimeline *timeline)
 
 	adder->timeline = timeline;
 	adder->popover = gtk_popover_new();
+	g_signal_connect_swapped(adder->popover, "show", G_CALLBACK(on_show), adder);
 	gtk_popover_set_child(GTK_POPOVER(adder->popover), form_new(adder));
 	gtk_menu_button_set_icon_name(GTK_MENU_BUTTON(button), "list-add-symbolic");
 	gtk_menu_button_set_popover(GTK_MENU_BUTTON(button), adder->popover);

@@ -145,11 +145,8 @@ static void draw_delta(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
 	duration = rs_trace_ticks_duration(until - from);
 	text = g_strdup_printf("Δ %s", duration);
 	pango_layout_get_pixel_size(rs_viewer_canvas_layout(canvas, text), &width, NULL);
-	/* Or beside them, if there is no room. */
-	if (end - x > width + 60)
-		x = (x + end - width - 10) / 2;
-	else
-		x = end + 24;
+	/* Behind the flag of the first, or behind both if there is no room. */
+	x = (end - x > width + 60 ? x : end) + 24;
 	draw_flag(canvas, snapshot, text, x, RULER_HEIGHT / 2.0, &look->accent);
 }
 

@@ -319,6 +319,8 @@ static GtkWidget *lanes_menu_new(void)
 	gtk_menu_button_set_icon_name(GTK_MENU_BUTTON(button), "view-more-symbolic");
 	gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(button), G_MENU_MODEL(menu));
 	gtk_widget_set_tooltip_text(button, _("Lanes and Markers"));
+	gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+				       _("Lanes and Markers"), -1);
 	return button;
 }
 
