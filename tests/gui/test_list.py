@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The event list and the details: rows as `ringside report` has them, keys, copying, finding, columns.
+"""The event list and the details: rows as `ringside report` has them, keys, finding, columns.
 
     RINGSIDE_VIEWER=build/viewer/app/ringside-viewer RINGSIDE=build/hv/cli/ringside \\
     RINGSIDE_HOSTED_DEMO=build/tests/guests/hosted/hosted-demo tests/gui/test_list.py
