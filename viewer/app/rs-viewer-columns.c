@@ -218,8 +218,8 @@ char *rs_viewer_column_text(const RsViewerColumn *column, const RsViewerLine *li
 	g_return_val_if_reached(g_strdup(""));
 }
 
-char *rs_viewer_columns_say(const RsViewerColumns *columns, const RsViewerLine *line,
-			    RsViewerTimeStyle style, guint64 wall)
+char *rs_viewer_columns_say(const RsViewerColumns *columns, gboolean with_source,
+			    const RsViewerLine *line, RsViewerTimeStyle style, guint64 wall)
 {
 	GString *said = g_string_new(NULL);
 
@@ -227,7 +227,7 @@ char *rs_viewer_columns_say(const RsViewerColumns *columns, const RsViewerLine *
 		const RsViewerColumn *column = at(columns, i);
 		g_autofree char *text = NULL;
 
-		if (!column->shown)
+		if (!column->shown || (column->kind == RS_VIEWER_COLUMN_SOURCE && !with_source))
 			continue;
 		text = rs_viewer_column_text(column, line, style, wall);
 		if (!*text)

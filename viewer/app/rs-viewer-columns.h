@@ -68,8 +68,8 @@ gboolean rs_viewer_column_is_number(const RsViewerColumn *column);
 char *rs_viewer_column_text(const RsViewerColumn *column, const RsViewerLine *line,
 			    RsViewerTimeStyle style, guint64 wall);
 /* All that a line says, in the order of the columns that are shown: for who does not see it. */
-char *rs_viewer_columns_say(const RsViewerColumns *columns, const RsViewerLine *line,
-			    RsViewerTimeStyle style, guint64 wall);
+char *rs_viewer_columns_say(const RsViewerColumns *columns, gboolean with_source,
+			    const RsViewerLine *line, RsViewerTimeStyle style, guint64 wall);
 
 /* In a group of a key file. What is missing or wrong there leaves a column as it is. */
 void rs_viewer_columns_save(const RsViewerColumns *columns, GKeyFile *file, const char *group);

@@ -94,8 +94,9 @@ static void make_layouts(RsViewerListRow *self)
 
 static void say(RsViewerListRow *self)
 {
-	g_autofree char *said = rs_viewer_columns_say(self->look->columns, &self->line,
-						      self->look->style, self->look->wall);
+	g_autofree char *said =
+		rs_viewer_columns_say(self->look->columns, self->look->with_source, &self->line,
+				      self->look->style, self->look->wall);
 
 	gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_LABEL, said,
 				       -1);

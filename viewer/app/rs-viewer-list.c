@@ -103,8 +103,8 @@ static void say_current(RsViewerList *self)
 
 	if (self->current != RS_VIEWER_ROW_NONE &&
 	    rs_viewer_rows_peek(self->rows, self->current, &line)) {
-		said = rs_viewer_columns_say(self->look.columns, &line, self->look.style,
-					     self->look.wall);
+		said = rs_viewer_columns_say(self->look.columns, self->look.with_source, &line,
+					     self->look.style, self->look.wall);
 		rs_viewer_line_clear(&line);
 	}
 	gtk_accessible_update_property(GTK_ACCESSIBLE(self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,

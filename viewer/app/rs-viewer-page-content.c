@@ -125,8 +125,9 @@ static void apply_time_style(RsViewerPage *page)
 	rs_viewer_details_set_time_style(page->details, style);
 }
 
-static GtkWidget *scrolled_list(RsViewerPage *page)
+static GtkWidget *list_part(RsViewerPage *page)
 {
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	GtkWidget *scrolled = gtk_scrolled_window_new();
 
 	page->list = RS_VIEWER_LIST(rs_viewer_list_new(page->view));
@@ -135,7 +136,11 @@ static GtkWidget *scrolled_list(RsViewerPage *page)
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(page->list, "filter-asked", G_CALLBACK(on_filter_asked), page,
 				G_CONNECT_SWAPPED);
-	return scrolled;
+	page->find_bar = RS_VIEWER_FIND_BAR(rs_viewer_find_bar_new(page->list));
+	gtk_widget_set_vexpand(scrolled, TRUE);
+	gtk_box_append(GTK_BOX(box), GTK_WIDGET(page->find_bar));
+	gtk_box_append(GTK_BOX(box), scrolled);
+	return box;
 }
 
 static GtkWidget *main_part(RsViewerPage *page)
@@ -144,7 +149,7 @@ static GtkWidget *main_part(RsViewerPage *page)
 
 	page->timeline = RS_VIEWER_TIMELINE(rs_viewer_timeline_new(page->view));
 	gtk_paned_set_start_child(GTK_PANED(paned), GTK_WIDGET(page->timeline));
-	gtk_paned_set_end_child(GTK_PANED(paned), scrolled_list(page));
+	gtk_paned_set_end_child(GTK_PANED(paned), list_part(page));
 	gtk_paned_set_shrink_start_child(GTK_PANED(paned), FALSE);
 	gtk_paned_set_shrink_end_child(GTK_PANED(paned), FALSE);
 	gtk_paned_set_position(GTK_PANED(paned), 380);
@@ -189,6 +194,21 @@ static void focus_filter(GSimpleAction *action, GVariant *parameter, gpointer pa
 	gtk_widget_grab_focus(GTK_WIDGET(((RsViewerPage *)page)->filter));
 }
 
+static void find(GSimpleAction *action, GVariant *parameter, gpointer page)
+{
+	rs_viewer_find_bar_open(((RsViewerPage *)page)->find_bar);
+}
+
+static void find_next(GSimpleAction *action, GVariant *parameter, gpointer page)
+{
+	rs_viewer_find_bar_find(((RsViewerPage *)page)->find_bar, TRUE);
+}
+
+static void find_previous(GSimpleAction *action, GVariant *parameter, gpointer page)
+{
+	rs_viewer_find_bar_find(((RsViewerPage *)page)->find_bar, FALSE);
+}
+
 static void focus_list(GSimpleAction *action, GVariant *parameter, gpointer page)
 {
 	gtk_widget_grab_focus(GTK_WIDGET(((RsViewerPage *)page)->list));
@@ -216,6 +236,9 @@ static void add_actions(RsViewerPage *page)
 {
 	static const GActionEntry entries[] = {
 		{.name = "filter", .activate = focus_filter},
+		{.name = "find", .activate = find},
+		{.name = "find-next", .activate = find_next},
+		{.name = "find-previous", .activate = find_previous},
 		{.name = "list", .activate = focus_list},
 		{.name = "timeline", .activate = focus_timeline},
 		{.name = "follow", .state = "false", .change_state = change_follow}};

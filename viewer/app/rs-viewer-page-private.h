@@ -5,6 +5,7 @@
 
 #include "app/rs-viewer-details.h"
 #include "app/rs-viewer-filter-entry.h"
+#include "app/rs-viewer-find-bar.h"
 #include "app/rs-viewer-list.h"
 #include "app/rs-viewer-page.h"
 #include "app/rs-viewer-timeline.h"
@@ -28,6 +29,7 @@ struct _RsViewerPage {
 	/* What the content has: */
 	RsViewerTimeline *timeline;
 	RsViewerList *list;
+	RsViewerFindBar *find_bar;
 	RsViewerDetails *details;
 	RsViewerFilterEntry *filter;
 	guint n_classes; /* whose fields the filter knows */

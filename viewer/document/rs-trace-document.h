@@ -94,7 +94,8 @@ RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *c
 /*
  * Likewise, of the shown records that match a filter and in whose line, as RsTraceRow has it, a
  * text is: case does not matter in ASCII. Each may be NULL. Its rows are not read: they are rows of
- * the shown timeline, which rs_trace_document_search_nth() tells. Losses and boots match any filter.
+ * the shown timeline, which rs_trace_document_search_nth() tells. Losses and boots match any
+ * filter.
  */
 RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
 					  const char *text, GError **error);
