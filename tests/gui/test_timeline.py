@@ -157,5 +157,23 @@ def test_lanes():
         viewer.quit()
 
 
+def test_filter():
+    """Events of lanes are those that the filter leaves; the vCPU's tasks stay."""
+    with Desktop() as desktop:
+        viewer = opened(desktop)
+        timeline = Timeline(desktop, viewer)
+        viewer.gone('progress bar')
+        viewer.find('text', re.compile('^Filter')).press()
+        desktop.type('worker == 0')
+        desktop.key('Escape', 'Return')
+        viewer.find('label', re.compile(r'^\d+ shown'))
+        desktop.button(*timeline.at(0.5, CPU))
+        wait_for('a moment', timeline.moment)
+        timeline.key('comma')
+        viewer.find('label', re.compile('^pool:'))
+        desktop.shot('timeline-filter')
+        viewer.quit()
+
+
 if __name__ == '__main__':
-    run_tests([test_keys, test_pointer, test_lanes])
+    run_tests([test_keys, test_pointer, test_lanes, test_filter])
