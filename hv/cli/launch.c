@@ -193,8 +193,8 @@ int rs_launch_add_host(struct rs_session *session, struct rs_error *err)
 	const struct rs_region_header *first =
 		&rs_source_region(rs_session_source(session, 0))->header;
 	const struct rs_session_host host = {
-		.ring_bytes = MIN(first->ring_pages * (uint64_t)first->ring_page_size,
-				  HOST_RING_BYTES),
+		.ring_bytes =
+			MIN(first->ring_pages * (uint64_t)first->ring_page_size, HOST_RING_BYTES),
 		.ring_mode = first->ring_mode,
 	};
 	int ret = rs_session_add_host(session, &host, err);

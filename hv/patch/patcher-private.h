@@ -39,11 +39,11 @@ struct rs_patcher {
 	struct rs_target *target;
 	enum rs_patch_method method;
 	const struct rs_patcher_watch *watch; /* NULL: nobody */
-	struct rs_journal *journal; /* NULL: none */
-	GArray *sites;              /* struct rs_patch_site */
-	GArray *refusals;           /* struct rs_site_refusal */
-	uint32_t journal_run;       /* the journal's, see rs_patch_site.journalled; not 0 */
-	GHashTable *providers;      /* id to struct rs_patch_provider */
+	struct rs_journal *journal;           /* NULL: none */
+	GArray *sites;                        /* struct rs_patch_site */
+	GArray *refusals;                     /* struct rs_site_refusal */
+	uint32_t journal_run;  /* the journal's, see rs_patch_site.journalled; not 0 */
+	GHashTable *providers; /* id to struct rs_patch_provider */
 	/* Of struct rs_patch_provider: those of which something is due. A batch begins with the
 	 * first, and those of which something is left are the last after it. */
 	GQueue due;

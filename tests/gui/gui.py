@@ -7,7 +7,7 @@
 
 Widgets are found by role and name as assistive technologies see them. A desktop has a runtime
 directory, a configuration and data of its own, so any number of tests run at once. A process has
-one desktop at a time. Whatever the viewer says on the console that looks like a warning fails the
+one desktop, see run_tests(). Whatever the viewer says on the console that looks like a warning fails the
 test when it ends.
 """
 import os
@@ -456,10 +456,22 @@ class Widget:
 
 
 def run_tests(tests):
-    """Runs functions, all or those named in the last arguments, each with a desktop of its own."""
+    """Runs functions, each in a process of its own: all, or those named in the last arguments.
+
+    Atspi knows one bus, the first that a process has met."""
     only = [arg for arg in sys.argv[1:] if arg.startswith('test_')]
+    failed = []
     for test in tests:
+        if only == [test.__name__]:
+            return test()
         if only and test.__name__ not in only:
             continue
         print('---', test.__name__, flush=True)
-        test()
+        args = [arg for arg in sys.argv if not arg.startswith('test_')]
+        code = subprocess.run([sys.executable, *args, test.__name__], check=False).returncode
+        if code == 77:
+            sys.exit(77)
+        if code:
+            failed.append(test.__name__)
+    print('failed:', ', '.join(failed) or 'none')
+    return sys.exit(1 if failed else 0)

@@ -73,6 +73,11 @@ def test_switch():
         wait_for('its records come and are counted', lambda: any(
             count_of(label.name) > 0 for label in live.viewer.every('label')))
         desktop.shot('control')
+        live.press('label', 'Figures')
+        wait_for('its rings are described', lambda: live.viewer.every('label', re.compile('overwrite the oldest')))
+        wait_for('and what was lost', lambda: live.viewer.every('label', re.compile('[0-9]+ overwritten, [0-9]+ refused')))
+        desktop.shot('control-figures')
+        live.press('label', 'Figures')
         desktop.ringside('disable', '-s', live.name, EVENT)
         wait_for('what others change shows here', lambda: not live.check_button().has('checked'))
         live.press('check box', 'Record pool')

@@ -14,7 +14,7 @@ DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
 OS_PORT = "guest-agent/ports/linux-module/"
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
           "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document")
-HV_SIBLINGS = ("vmm", "qemu", "hosted", "libvirt", "region", "patch")
+HV_SIBLINGS = ("vmm", "qemu", "hosted", "host", "libvirt", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
     "hv/region": ("rs-trace-region.h", "rs-trace-mapping.h", "rs-trace-directory.h", "rs-trace-clock.h"),
@@ -76,6 +76,9 @@ def allowed(path, target_path, name):
         return target.startswith("guest-agent")
     if source.startswith("guest-agent/"):
         return target == "guest-agent"
+    # The one agent of the host (docs/adr/0027).
+    if source == "hv/host" and target_path.startswith("guest-agent/include/"):
+        return True
     if source.startswith("hv/") and name == "rs-trace-escape.h":
         return True
     if source == "hv/cli":
@@ -184,6 +187,12 @@ PLANTED = {
     "hv/vmm/internal.h": "",
     "hv/vmm/vmm.c": '#include "internal.h"',
     "hv/qemu/qemu.c": '#include "vmm/vmm.h"',
+    "hv/host/host.h": '#include "target/target.h"',
+    "hv/host/host.c": "#include <ringside/agent.h>",
+    "hv/host/wrong.c": '#include "core/ring.h"',
+    "hv/hosted/wrong.c": "#include <ringside/agent.h>",
+    "hv/session/host.c": '#include "host/host.h"',
+    "hv/vmm/wrong2.c": '#include "host/host.h"',
     "hv/libvirt/libvirt.c": "#include <libvirt/libvirt.h>",
     "hv/libvirt/domain.h": '#include "target/target.h"',
     "hv/libvirt/domain.c": "#include <libvirt/libvirt.h>",
@@ -246,6 +255,7 @@ PLANTED = {
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
                "guest-agent/core/b.c", "guest-agent/ports/hosted/a.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
                "guest-agent/utrace/d.c", "guest-agent/utrace/e.c",
+               "hv/host/wrong.c", "hv/hosted/wrong.c", "hv/vmm/wrong2.c",
                "hv/qemu/qemu.c", "hv/libvirt/domain.c", "hv/libvirt/wrong.c", "hv/machine/wrong.c", "hv/vmm/wrong.c", "hv/patch/patch.c",
                "viewer/filter/wrong.c", "viewer/filter/wrong2.c", "viewer/analysis/wrong.c",
                "viewer/decode/wrong.c", "hv/vmm/filter.c",

@@ -2,9 +2,10 @@
 #include "app/rs-viewer-columns.h"
 
 #include <glib/gi18n.h>
-#include <inttypes.h>
+#include <string.h>
 
-#include "rs-trace-escape.h"
+#include "app/rs-viewer-record.h"
+#include <inttypes.h>
 
 #define FIELD_MAX 256u /* bytes of a field's name */
 
@@ -82,7 +83,7 @@ RsViewerColumn *rs_viewer_columns_field(const RsViewerColumns *columns, const ch
 	return NULL;
 }
 
-/* Names of fields are words. What is no word is none, and would harm names of actions and groups. */
+/* Names of fields are words. What is no word would harm names of actions and of keys in files. */
 static gboolean is_name(const char *field)
 {
 	gsize size = strlen(field);
@@ -154,24 +155,10 @@ gboolean rs_viewer_column_is_number(const RsViewerColumn *column)
 
 /* ---- what lines have in them ---- */
 
-/* Cut where a character ends. What is longer would cost time in each frame, and nobody sees it. */
+/* What is longer would cost time in each frame, and nobody sees it. */
 static char *bounded(const char *text)
 {
-	gsize size = strnlen(text, RS_VIEWER_CELL_MAX + 1);
-	const char *end;
-
-	if (size <= RS_VIEWER_CELL_MAX && g_utf8_validate(text, (gssize)size, NULL))
-		return g_strdup(text);
-	size = MIN(size, RS_VIEWER_CELL_MAX);
-	end = g_utf8_find_prev_char(text, text + size);
-	if (size < RS_VIEWER_CELL_MAX || !end)
-		return g_utf8_make_valid(text, (gssize)size);
-	{
-		g_autofree char *cut = g_strndup(text, (gsize)(end - text));
-		g_autofree char *valid = g_utf8_make_valid(cut, -1);
-
-		return g_strconcat(valid, "…", NULL);
-	}
+	return rs_viewer_record_shorten(text, RS_VIEWER_CELL_MAX);
 }
 
 /* Rows of text become one. */

@@ -9,6 +9,7 @@
 #include <glib/gi18n.h>
 
 #define COUNT_S 1
+#define FIGURES_HEIGHT 220 /* pixels at most */
 
 struct _RsViewerControl {
 	AdwBin parent;
@@ -186,6 +187,20 @@ static GtkWidget *make_info(RsViewerControl *control)
 	return GTK_WIDGET(control->info);
 }
 
+/* They leave room for the tree. */
+static GtkWidget *make_figures(RsViewerControl *control)
+{
+	GtkWidget *scrolled = gtk_scrolled_window_new();
+
+	control->stat = RS_VIEWER_SESSION_STAT(rs_viewer_session_stat_new());
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
+				       GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);
+	gtk_scrolled_window_set_max_content_height(GTK_SCROLLED_WINDOW(scrolled), FIGURES_HEIGHT);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), GTK_WIDGET(control->stat));
+	return scrolled;
+}
+
 static void rs_viewer_control_init(RsViewerControl *control)
 {
 	GtkWidget *all = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
@@ -195,7 +210,6 @@ static void rs_viewer_control_init(RsViewerControl *control)
 	control->bar = RS_VIEWER_RECORD_BAR(rs_viewer_record_bar_new());
 	control->tree = RS_VIEWER_EVENT_TREE(rs_viewer_event_tree_new(control->events));
 	control->filter = RS_VIEWER_EVENT_FILTER(rs_viewer_event_filter_new(control->events));
-	control->stat = RS_VIEWER_SESSION_STAT(rs_viewer_session_stat_new());
 	g_signal_connect_swapped(control->events, "problem", G_CALLBACK(problem), control);
 	g_signal_connect_swapped(control->bar, "said", G_CALLBACK(said), control);
 	g_signal_connect_swapped(control->bar, "written", G_CALLBACK(written), control);
@@ -204,7 +218,7 @@ static void rs_viewer_control_init(RsViewerControl *control)
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->bar));
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->tree));
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->filter));
-	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->stat));
+	gtk_box_append(GTK_BOX(box), make_figures(control));
 	gtk_widget_set_margin_start(box, 12);
 	gtk_widget_set_margin_end(box, 12);
 	gtk_widget_set_margin_top(box, 12);

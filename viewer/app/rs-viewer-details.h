@@ -30,8 +30,8 @@ void rs_viewer_details_set_time_style(RsViewerDetails *details, RsViewerTimeStyl
 const RsTraceRow *rs_viewer_details_row(RsViewerDetails *details);
 /*
  * Where the event's tracepoint is: lines of text, which are shown as they are, but for what is not
- * to be shown on a screen. NULL or "": nothing is known. It goes when another record is shown, which
- * the signal "shown" () says.
+ * to be shown on a screen. NULL or "": nothing is known. It goes when another record is shown,
+ * which the signal "shown" () says.
  */
 void rs_viewer_details_set_site(RsViewerDetails *details, const char *text);
 

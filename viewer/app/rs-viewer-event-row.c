@@ -41,13 +41,14 @@ static void show_count(RsViewerEventRow *row)
 	double rate;
 
 	if (!rs_viewer_event_count(row->event, &count, &rate) || !count) {
-		gtk_label_set_text(row->rate, "");
+		gtk_widget_set_visible(GTK_WIDGET(row->rate), FALSE);
 		gtk_label_set_text(row->count, "");
 		return;
 	}
 	rate_text = rs_viewer_event_row_rate(rate);
 	count_text = g_strdup_printf("%'" G_GUINT64_FORMAT, count);
-	gtk_label_set_text(row->rate, rate > 0 ? rate_text : "");
+	gtk_label_set_text(row->rate, rate_text);
+	gtk_widget_set_visible(GTK_WIDGET(row->rate), rate > 0);
 	gtk_label_set_text(row->count, count_text);
 }
 

@@ -71,6 +71,9 @@ static void show_rows(RsViewerEventTree *tree)
 	const guint n = g_list_model_get_n_items(rs_viewer_events_all(tree->events));
 	g_autoptr(GtkTreeListModel) model = NULL;
 
+	/* The first answer may have thousands of events, which would come one by one. */
+	if (!rs_viewer_events_known(tree->events))
+		return;
 	if (*tree->wanted)
 		model = gtk_tree_list_model_new(found_events(tree), FALSE, FALSE, no_children, NULL,
 						NULL);

@@ -157,7 +157,9 @@ static gboolean check_late(gpointer data)
 	RsViewerFilterEntry *entry = data;
 
 	entry->check = 0;
-	check(entry);
+	/* What can be completed is unfinished, and no mistake yet. */
+	if (!rs_viewer_suggestions_shown(entry->suggestions))
+		check(entry);
 	return G_SOURCE_REMOVE;
 }
 
@@ -299,7 +301,8 @@ void rs_viewer_filter_entry_set_label(RsViewerFilterEntry *entry, const char *la
 
 void rs_viewer_filter_entry_set_editable(RsViewerFilterEntry *entry, gboolean editable)
 {
-	rs_viewer_suggestions_hide(entry->suggestions);
+	if (!editable)
+		rs_viewer_suggestions_hide(entry->suggestions);
 	gtk_editable_set_editable(GTK_EDITABLE(entry->entry), editable);
 	gtk_entry_set_icon_sensitive(entry->entry, GTK_ENTRY_ICON_SECONDARY, editable);
 }

@@ -2,6 +2,7 @@
 #include "app/rs-viewer-find-bar.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 
 #define TEXT_MAX 1024 /* characters that are looked for */
 
@@ -45,11 +46,10 @@ static void show_status(RsViewerFindBar *self)
 	else
 		gtk_progress_bar_pulse(self->progress);
 	if (rs_viewer_find_count(find, &n, &all))
-		text = g_strdup_printf(all ? g_dngettext(NULL, "%" G_GUINT64_FORMAT " match",
-							 "%" G_GUINT64_FORMAT " matches", (gulong)n)
-					   : g_dngettext(NULL, "%" G_GUINT64_FORMAT " match so far",
-							 "%" G_GUINT64_FORMAT " matches so far",
-							 (gulong)n),
+		text = g_strdup_printf(all ? g_dngettext(NULL, "%" PRIu64 " match",
+							 "%" PRIu64 " matches", (gulong)n)
+					   : g_dngettext(NULL, "%" PRIu64 " match so far",
+							 "%" PRIu64 " matches so far", (gulong)n),
 				       n);
 	gtk_label_set_text(self->status, text ? text : "");
 }

@@ -8,9 +8,6 @@
 #define POLL_MS 50
 /* Matches that may have no row in the list, at one go: it has not come that far itself. */
 #define TRIES 256u
-/* Items of a ring with one time that are looked at. */
-#define SAME_MAX 65536u
-#define SAME_STEP 64u
 
 struct _RsViewerFind {
 	GObject parent_instance;
@@ -61,79 +58,38 @@ static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 /* What a row is in any timeline of the document. */
 typedef struct {
 	guint source, ring;
-	guint64 ns;
-	char *label; /* of its class */
-	guint nth;
+	guint64 ns, nth; /* of the shown ones of its ring and time */
 } Place;
 
-static gboolean place_of(RsTraceTimeline *timeline, guint64 row, Place *place)
+static gboolean place_of(RsViewerFind *self, guint64 match, Place *place)
 {
+	const RsTraceTimelineRing *ring = NULL;
 	RsTraceTimelineRow at;
-	const RsTraceTimelineRing *ring;
-	const RsTraceTimelineClass *class;
-	gboolean found = FALSE;
 
-	rs_trace_timeline_lock(timeline);
-	if (rs_trace_timeline_rows(timeline, row, 1, &at)) {
-		ring = rs_trace_timeline_ring(timeline, at.ring);
-		class = rs_trace_timeline_class(timeline, at.class);
-		found = ring && class;
-		if (found)
-			*place = (Place){ring->source, ring->ring, at.ns, g_strdup(class->label),
-					 at.nth};
-	}
-	rs_trace_timeline_unlock(timeline);
-	return found;
-}
-
-/*
- * Of items with the same time, the nth of that class. Among matches it may have been an earlier one
- * of them: then a row is found that looks the same but for its text.
- */
-static guint64 item_of(const RsTraceTimeline *timeline, const RsTraceTimelineRing *ring,
-		       const Place *place)
-{
-	guint64 index = rs_trace_series_rank(ring->events, place->ns), found = G_MAXUINT64;
-	guint left = place->nth;
-	guint64 ns[SAME_STEP];
-	guint32 tags[SAME_STEP];
-
-	for (guint seen = 0; seen < SAME_MAX;) {
-		guint n = rs_trace_series_read(ring->events, index + seen, SAME_STEP, ns, tags);
-
-		for (guint i = 0; i < n; i++) {
-			const RsTraceTimelineClass *class =
-				rs_trace_timeline_class(timeline, tags[i]);
-
-			if (ns[i] != place->ns)
-				return found;
-			if (!class || strcmp(class->label, place->label))
-				continue;
-			found = index + seen + i;
-			if (!left--)
-				return found;
-		}
-		if (n < SAME_STEP)
-			return found;
-		seen += n;
-	}
-	return found;
+	rs_trace_timeline_lock(self->matches);
+	if (rs_trace_timeline_rows(self->matches, match, 1, &at))
+		ring = rs_trace_timeline_ring(self->matches, at.ring);
+	if (ring)
+		*place = (Place){ring->source, ring->ring, at.ns, 0};
+	rs_trace_timeline_unlock(self->matches);
+	if (ring)
+		place->nth = rs_trace_document_search_nth(self->document, self->matches,
+							  place->source, place->ring, at.index);
+	return ring != NULL;
 }
 
 /* G_MAXUINT64: it has no such row, or not yet. */
 static guint64 row_of(RsTraceTimeline *timeline, const Place *place)
 {
 	const RsTraceTimelineRing *ring;
-	guint64 row = G_MAXUINT64;
+	guint64 row = G_MAXUINT64, item, ns;
 
 	rs_trace_timeline_lock(timeline);
 	for (guint n = 0; (ring = rs_trace_timeline_ring(timeline, n)); n++) {
-		guint64 item;
-
 		if (ring->source != place->source || ring->ring != place->ring)
 			continue;
-		item = item_of(timeline, ring, place);
-		if (item != G_MAXUINT64)
+		item = rs_trace_series_rank(ring->events, place->ns) + place->nth;
+		if (rs_trace_series_read(ring->events, item, 1, &ns, NULL) && ns == place->ns)
 			row = rs_trace_timeline_row_of(timeline, n, item);
 		break;
 	}
@@ -194,10 +150,9 @@ static guint64 walk(RsViewerFind *self, guint64 match, gboolean any)
 		guint64 row;
 
 		match = next_match(self, match, self->forward);
-		if (match == G_MAXUINT64 || !place_of(self->matches, match, &place))
+		if (match == G_MAXUINT64 || !place_of(self, match, &place))
 			return G_MAXUINT64;
 		row = row_of(self->shown, &place);
-		g_free(place.label);
 		if (row != G_MAXUINT64 && (any || is_there(self, row)))
 			return row;
 		if (!self->forward && !match)

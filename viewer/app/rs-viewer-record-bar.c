@@ -20,7 +20,8 @@ struct _RsViewerRecordBar {
 	GtkFileChooserNative *chooser;
 	RsViewerRecording *recording; /* that is under way; NULL: none is */
 	GPtrArray *snapshots;         /* likewise, of RsViewerRecording */
-	gboolean paused, asking;
+	gboolean paused;
+	gboolean asking, wanted; /* that it be paused, while that is asked for */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerRecordBar, rs_viewer_record_bar, ADW_TYPE_BIN)
@@ -225,7 +226,8 @@ static void paused(GObject *object, GAsyncResult *result, gpointer data)
 
 		say(bar, text, TRUE);
 	} else {
-		bar->paused = !bar->paused;
+		/* The session may have said so already. */
+		bar->paused = bar->wanted;
 		tell_running(bar, more);
 	}
 	show_state(bar);
@@ -236,6 +238,7 @@ static void pause_clicked(RsViewerRecordBar *bar)
 	if (!bar->session || bar->asking)
 		return;
 	bar->asking = TRUE;
+	bar->wanted = !bar->paused;
 	(bar->paused ? rs_dbus_session1_call_resume : rs_dbus_session1_call_pause)(
 		bar->session, rs_trace_client_no_options(), bar->cancellable, paused, bar);
 	show_state(bar);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A part of the details pane: a head that folds it, a button that copies it, and rows of names with
- * values, or a block of text. It is hidden while it has nothing. Thread: main. Texts are valid UTF-8
- * and are never markup.
+ * values, or a block of text. It is hidden while it has nothing. Thread: main. Texts are valid
+ * UTF-8 and are never markup.
  */
 #ifndef RS_VIEWER_SECTION_H
 #define RS_VIEWER_SECTION_H

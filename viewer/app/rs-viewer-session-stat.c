@@ -271,7 +271,7 @@ static void rs_viewer_session_stat_init(RsViewerSessionStat *stat)
 
 	stat->cancellable = g_cancellable_new();
 	stat->expander = ADW_EXPANDER_ROW(adw_expander_row_new());
-	adw_preferences_row_set_title(ADW_PREFERENCES_ROW(stat->expander), _("Session"));
+	adw_preferences_row_set_title(ADW_PREFERENCES_ROW(stat->expander), _("Figures"));
 	add_row(stat, ROW_RINGS, _("Rings"));
 	add_row(stat, ROW_LOST, _("Lost events"));
 	add_row(stat, ROW_EVENTS, _("Events"));

@@ -51,6 +51,11 @@ void rs_viewer_suggestions_show(RsViewerSuggestions *suggestions, RsViewerComple
 	gtk_popover_popup(suggestions->popover);
 }
 
+gboolean rs_viewer_suggestions_shown(RsViewerSuggestions *suggestions)
+{
+	return suggestions->completion != NULL;
+}
+
 static void choose(RsViewerSuggestions *suggestions, guint which)
 {
 	g_autoptr(RsViewerCompletion) completion = g_steal_pointer(&suggestions->completion);

@@ -23,6 +23,7 @@ RsViewerSuggestions *rs_viewer_suggestions_new(void);
 /* Takes `completion`. Hides if it has no candidates. */
 void rs_viewer_suggestions_show(RsViewerSuggestions *suggestions, RsViewerCompletion *completion);
 void rs_viewer_suggestions_hide(RsViewerSuggestions *suggestions);
+gboolean rs_viewer_suggestions_shown(RsViewerSuggestions *suggestions);
 /*
  * A key that the entry got. FALSE: it is for the entry. Tab takes a suggestion, and Enter one that
  * was chosen with Up or Down. Escape hides them.

@@ -286,6 +286,15 @@ RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char 
 	return rs_trace_picker_begin(picker);
 }
 
+guint64 rs_trace_document_search_nth(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				     guint source, guint ring, guint64 index)
+{
+	for (guint i = 0; i < document->picks->len; i++)
+		if (timeline == rs_trace_picker_timeline(document->picks->pdata[i]))
+			return rs_trace_picker_nth(document->picks->pdata[i], source, ring, index);
+	return 0;
+}
+
 double rs_trace_document_pick_progress(RsTraceDocument *document, const RsTraceTimeline *timeline,
 				       GError **error)
 {

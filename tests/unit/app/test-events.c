@@ -2,6 +2,8 @@
 /* The tree of events that comes of a session's rows, and what becomes of it with the next ones. */
 #include "app/rs-viewer-events.h"
 
+#include <string.h>
+
 typedef struct {
 	guint32 source, id;
 	const char *system, *name;
@@ -173,6 +175,20 @@ static void test_remarks(void)
 	g_assert_cmpstr(rs_viewer_event_own_filter(event), ==, "mine");
 }
 
+/* Why nothing was changed is told in words that help. */
+static void test_explain(void)
+{
+	g_autoptr(GError) busy = g_error_new(RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY,
+					     "another controller has claimed the session");
+	g_autoptr(GError) bad = g_error_new(RS_TRACE_SESSION_ERROR,
+					    RS_TRACE_SESSION_ERROR_BAD_FILTER, "bad\n  a\x07\n  ^");
+	g_autofree char *first = rs_viewer_events_explain(busy);
+	g_autofree char *second = rs_viewer_events_explain(bad);
+
+	g_assert_nonnull(strstr(first, "try again"));
+	g_assert_cmpstr(second, ==, "bad\n  a\\x07\n  ^");
+}
+
 static void test_counts(void)
 {
 	g_autoptr(RsViewerEvent) source =
@@ -205,6 +221,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/app/events/tree", test_tree);
 	g_test_add_func("/app/events/sources", test_sources);
 	g_test_add_func("/app/events/remarks", test_remarks);
+	g_test_add_func("/app/events/explain", test_explain);
 	g_test_add_func("/app/events/counts", test_counts);
 	return g_test_run();
 }
