@@ -205,6 +205,7 @@ static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
 	pairing = g_new0(Pairing, 1);
 	pairing->pick = rs_trace_timeline_ref(strip->pick);
 	pairing->pairs = rs_viewer_pairs_ref(strip->pairs);
+	pairing->is_complete = rs_trace_document_state(canvas->document) == RS_TRACE_DOCUMENT_READY;
 	pairing->lane = lane;
 	pairing->cancellable = g_object_ref(strip->cancellable);
 	strip->is_busy = TRUE;
