@@ -3,6 +3,7 @@
 #include "cli/attach_domain.h"
 #include "cli/launch.h"
 #include "cli/line_diff.h"
+#include "cli/list_domains.h"
 #include "cli/verb.h"
 #include "libvirt/prepare.h"
 #include "machine/domain.h"
@@ -13,7 +14,7 @@
 struct options {
 	char *uri;
 	gint64 mib;
-	gboolean live, config, remove, dry_run, json;
+	gboolean live, config, remove, dry_run, json, list;
 };
 
 /* ---- what was done, for people ---- */
@@ -254,8 +255,12 @@ static int prepare(const char *name, const struct options *o)
 
 static int check(const struct rs_verb *verb, const struct options *o, int argc)
 {
+	if (o->list && (argc > 1 || o->mib || o->live || o->config || o->remove || o->dry_run))
+		return rs_cli_usage(verb, "--list changes nothing");
+	if (o->list)
+		return RS_CLI_OK;
 	if (argc != 2)
-		return rs_cli_usage(verb, "which domain? See virsh list --all");
+		return rs_cli_usage(verb, "which domain? See ringside prepare --list");
 	if (o->remove && o->mib)
 		return rs_cli_usage(verb, "--size is for what is added");
 	if (o->mib < 0 || o->mib > RS_PREPARE_MIB_MAX)
@@ -277,6 +282,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"config", 0, 0, G_OPTION_ARG_NONE, &o.config, "Change its next start only", NULL},
 		{"dry-run", 0, 0, G_OPTION_ARG_NONE, &o.dry_run, "Only say what would be done",
 		 NULL},
+		{"list", 'l', 0, G_OPTION_ARG_NONE, &o.list, "List the domains, and change nothing",
+		 NULL},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "Print JSON", NULL},
 		{0}};
 	int code;
@@ -284,7 +291,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
 		code = check(verb, &o, argc);
 		if (!code)
-			code = prepare(argv[1], &o);
+			code = o.list ? rs_cli_list_domains(o.uri, o.json) : prepare(argv[1], &o);
 	}
 	g_free(o.uri);
 	return code;
@@ -292,7 +299,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_prepare = {
 	.name = "prepare",
-	.args = "DOMAIN",
+	.args = "DOMAIN | --list",
 	.summary = "give a domain of libvirt the device that a trace needs",
 	.details = "Adds an ivshmem device to the domain as it runs and to its next start, and "
 		   "shows what it\n"

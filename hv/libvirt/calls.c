@@ -33,6 +33,7 @@ void rs_domain_job_unref(struct rs_domain_job *job)
 	g_free(job->text);
 	g_free(job->name);
 	free(job->out);
+	g_clear_pointer(&job->list, g_ptr_array_unref);
 	g_free(job);
 }
 

@@ -63,12 +63,9 @@ static int do_close(struct rs_domain *domain, struct rs_domain_job *job)
 	return 0;
 }
 
-int rs_domain_open(const char *uri, const char *name, GMainContext *context, int timeout_ms,
-		   struct rs_domain **out, struct rs_error *err)
+struct rs_domain *rs_domain_new(GMainContext *context)
 {
 	struct rs_domain *domain = g_new0(struct rs_domain, 1);
-	struct rs_domain_job *job = rs_domain_job_new(do_open, "connect", uri);
-	int ret;
 
 	g_atomic_ref_count_init(&domain->refs);
 	g_mutex_init(&domain->lock);
@@ -78,6 +75,16 @@ int rs_domain_open(const char *uri, const char *name, GMainContext *context, int
 	domain->news = g_async_queue_new_full(rs_domain_free_news);
 	domain->calls = g_thread_pool_new(rs_domain_carry_out, domain, 1, FALSE, NULL);
 	domain->run = -1;
+	return domain;
+}
+
+int rs_domain_open(const char *uri, const char *name, GMainContext *context, int timeout_ms,
+		   struct rs_domain **out, struct rs_error *err)
+{
+	struct rs_domain *domain = rs_domain_new(context);
+	struct rs_domain_job *job = rs_domain_job_new(do_open, "connect", uri);
+	int ret;
+
 	job->name = g_strdup(name);
 	ret = rs_domain_call(domain, job, timeout_ms, err);
 	if (ret) {

@@ -38,6 +38,7 @@ _Static_assert(RS_LOOP_READABLE == VIR_EVENT_HANDLE_READABLE &&
 	F(virConnectGetURI)                                                                        \
 	F(virConnectGetType)                                                                       \
 	F(virConnectSetKeepAlive)                                                                  \
+	F(virConnectListAllDomains)                                                                \
 	F(virConnectRegisterCloseCallback)                                                         \
 	F(virConnectUnregisterCloseCallback)                                                       \
 	F(virConnectDomainEventRegisterAny)                                                        \
@@ -320,22 +321,69 @@ void rs_virt_close(struct rs_virt *virt)
 	g_free(virt);
 }
 
+static int state_of(virDomainPtr domain, enum rs_domain_state *out, struct rs_error *err)
+{
+	int state, reason;
+
+	if (vir.virDomainGetState(domain, &state, &reason, 0))
+		return fail(err);
+	*out = RS_DOMAIN_PAUSED;
+	if (state == VIR_DOMAIN_RUNNING || state == VIR_DOMAIN_BLOCKED ||
+	    state == VIR_DOMAIN_SHUTDOWN)
+		*out = RS_DOMAIN_RUNNING;
+	else if (state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_NOSTATE)
+		*out = RS_DOMAIN_OFF;
+	return 0;
+}
+
+int rs_virt_list(const char *uri,
+		 void (*add)(void *data, const char *name, const char *uuid,
+			     enum rs_domain_state state, const char *xml),
+		 void *data, char **real_uri, struct rs_error *err)
+{
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	virDomainPtr *domains = NULL;
+	enum rs_domain_state state;
+	virConnectPtr conn = NULL;
+	const char *type;
+	int n = 0, ret = prepare_library(err);
+
+	if (ret)
+		return ret;
+	ret = open_connection(uri, &conn, real_uri, err);
+	type = ret ? NULL : vir.virConnectGetType(conn);
+	if (type && g_str_equal(type, "QEMU")) {
+		n = vir.virConnectListAllDomains(conn, &domains, 0);
+		ret = n < 0 ? fail(err) : 0;
+	}
+	for (int i = 0; i < n; i++) {
+		char *xml = vir.virDomainGetXMLDesc(domains[i], 0);
+
+		/* One that has gone away in between is none. */
+		if (!vir.virDomainGetUUIDString(domains[i], uuid) &&
+		    !state_of(domains[i], &state, NULL))
+			add(data, vir.virDomainGetName(domains[i]), uuid, state, xml);
+		free(xml);
+		vir.virDomainFree(domains[i]);
+	}
+	free(domains);
+	if (conn)
+		vir.virConnectClose(conn);
+	return ret;
+}
+
 int rs_virt_look(struct rs_virt *virt, struct rs_domain_status *out, struct rs_error *err)
 {
-	int state, reason, persistent;
+	enum rs_domain_state state;
+	int persistent, ret = state_of(virt->domain, &state, err);
 
-	if (vir.virDomainGetState(virt->domain, &state, &reason, 0))
-		return fail(err);
+	if (ret)
+		return ret;
 	persistent = vir.virDomainIsPersistent(virt->domain);
 	if (persistent < 0)
 		return fail(err);
 	out->persistent = persistent == 1;
-	out->state = RS_DOMAIN_PAUSED;
-	if (state == VIR_DOMAIN_RUNNING || state == VIR_DOMAIN_BLOCKED ||
-	    state == VIR_DOMAIN_SHUTDOWN)
-		out->state = RS_DOMAIN_RUNNING;
-	else if (state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_NOSTATE)
-		out->state = RS_DOMAIN_OFF;
+	out->state = state;
 	/* -1, should it have ended in between. */
 	out->id = out->state == RS_DOMAIN_OFF ? -1 : (int)vir.virDomainGetID(virt->domain);
 	return 0;

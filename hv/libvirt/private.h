@@ -36,6 +36,14 @@ void rs_domain_set_monitor(struct rs_domain *domain, rs_domain_monitor_fn call, 
 int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct rs_virt_id *id,
 		 struct rs_error *err);
 void rs_virt_close(struct rs_virt *virt);
+/*
+ * Calls `add` for each domain that QEMU runs, as long as there is one. `xml`: of its run, or of its
+ * next start if it is off; NULL: not known. *real_uri is to be freed by free().
+ */
+int rs_virt_list(const char *uri,
+		 void (*add)(void *data, const char *name, const char *uuid,
+			     enum rs_domain_state state, const char *xml),
+		 void *data, char **real_uri, struct rs_error *err);
 int rs_virt_look(struct rs_virt *virt, struct rs_domain_status *out, struct rs_error *err);
 int rs_virt_read_xml(struct rs_virt *virt, bool inactive, char **out, struct rs_error *err);
 int rs_virt_change_device(struct rs_virt *virt, const char *xml, bool attach, bool inactive,
@@ -101,7 +109,8 @@ struct rs_domain_job {
 	bool done;
 	int ret;
 	struct rs_error err;
-	char *out;
+	char *out;       /* of malloc() */
+	GPtrArray *list; /* NULL: none */
 	struct rs_domain_status status;
 	rs_domain_answer_fn answer; /* nobody waits for it */
 	void *data;
@@ -109,6 +118,8 @@ struct rs_domain_job {
 
 /* ---- domain.c ---- */
 
+/* Without a connection. `context`: as rs_domain_open() has it. */
+struct rs_domain *rs_domain_new(GMainContext *context);
 struct rs_domain *rs_domain_ref(struct rs_domain *domain);
 void rs_domain_unref(void *domain);
 

@@ -16,8 +16,13 @@
 
 char *rs_machine_domain_via(const struct rs_domain *domain)
 {
-	return g_strdup_printf(RS_VIA_DOMAIN "%s#%s#%s", rs_domain_uri(domain),
-			       rs_domain_uuid(domain), rs_domain_name(domain));
+	return rs_machine_listed_via(rs_domain_uri(domain), rs_domain_uuid(domain),
+				     rs_domain_name(domain));
+}
+
+char *rs_machine_listed_via(const char *uri, const char *uuid, const char *name)
+{
+	return g_strdup_printf(RS_VIA_DOMAIN "%s#%s#%s", uri, uuid, name);
 }
 
 int rs_machine_find_domain(const char *uri, const char *name, char **via, char **called,

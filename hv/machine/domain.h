@@ -27,6 +27,9 @@ int rs_machine_find_domain(const char *uri, const char *name, char **via, char *
 /* How a session reaches an open domain, to be freed. */
 char *rs_machine_domain_via(const struct rs_domain *domain);
 
+/* The same of one that was listed, to be freed. */
+char *rs_machine_listed_via(const char *uri, const char *uuid, const char *name);
+
 /*
  * Whether both mean one domain, which may have been renamed, or be reached by another socket: the
  * UUID counts, and which of libvirt's daemons it is.

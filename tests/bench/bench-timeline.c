@@ -41,8 +41,10 @@ static RsTraceTimeline *fill(guint n)
 	guint32 pids[LANES] = {0};
 
 	for (guint i = 0; i < CLASSES; i++)
-		events[i] = (RsTraceEvent){
-			.unique = i + 1, .system = "bench", .name = g_strdup_printf("event%u", i)};
+		events[i] = (RsTraceEvent){.unique = i + 1,
+					   .system = "bench",
+					   .name = g_strdup_printf("event%u", i),
+					   .print = ""};
 	for (guint i = 0; i < n; i++) {
 		RsTraceTask task = {"bench", 1};
 		guint lane = any() % LANES;

@@ -7,7 +7,7 @@
 
 Widgets are found by role and name as assistive technologies see them. A desktop has a runtime
 directory, a configuration and data of its own, so any number of tests run at once. A process has
-one desktop at a time. Whatever the viewer says on the console that looks like a warning fails the
+one desktop, see run_tests(). Whatever the viewer says on the console that looks like a warning fails the
 test when it ends.
 """
 import os
@@ -89,6 +89,8 @@ class Desktop:
         self.env |= {'HOME': self.folder, 'GDK_BACKEND': 'x11', 'GSK_RENDERER': 'cairo',
                      'GSETTINGS_BACKEND': 'keyfile', 'ADW_DISABLE_PORTAL': '1', 'GTK_USE_PORTAL': '0',
                      'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0'} | dict(env)
+        # The viewer asks the command for domains.
+        self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.processes = []
         try:
             self._start()
@@ -139,7 +141,7 @@ class Desktop:
         return done.stdout
 
     def record(self, name, *args):
-        """Records a program of several threads (some 100,000 events), and returns the trace's path."""
+        """Records a program of two threads, some 100,000 events. Returns the trace's path."""
         path = self.path(name)
         self.ringside('run', '-q', '-e', '*', '-o', path, *args, '--hosted', HOSTED_DEMO)
         return path
@@ -207,7 +209,7 @@ class Desktop:
         return self._xdotool('search', '--onlyvisible', '--name', '^' + title).split()
 
     def shot(self, name):
-        """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or else in a folder that goes away."""
+        """A picture of the display: NAME.png in $RINGSIDE_SHOTS, or in a folder that goes away."""
         folder = SHOTS or self.folder
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, name + '.png')
@@ -270,6 +272,7 @@ class Viewer:
         found = wait_for(f'a window {title!r}', ask)
         self.window = found[-1]
         self.desktop._xdotool('windowfocus', '--sync', self.window)
+        wait_for('the focus', lambda: any(frame.has('active') for frame in self.every('frame')))
         return self.window
 
     def tabs(self):
@@ -453,10 +456,22 @@ class Widget:
 
 
 def run_tests(tests):
-    """Runs functions, all or those named in the last arguments, each with a desktop of its own."""
+    """Runs functions, each in a process of its own: all, or those named in the last arguments.
+
+    Atspi knows one bus, the first that a process has met."""
     only = [arg for arg in sys.argv[1:] if arg.startswith('test_')]
+    failed = []
     for test in tests:
+        if only == [test.__name__]:
+            return test()
         if only and test.__name__ not in only:
             continue
         print('---', test.__name__, flush=True)
-        test()
+        args = [arg for arg in sys.argv if not arg.startswith('test_')]
+        code = subprocess.run([sys.executable, *args, test.__name__], check=False).returncode
+        if code == 77:
+            sys.exit(77)
+        if code:
+            failed.append(test.__name__)
+    print('failed:', ', '.join(failed) or 'none')
+    return sys.exit(1 if failed else 0)

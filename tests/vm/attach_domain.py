@@ -33,6 +33,10 @@ def test_a_session_leaves_the_domain_as_it_was(domain):
     for told in source, stated:
         check((told['domain'], told['uri']) == (domain.name, domain.bed.uri) and told['uuid'] in
               domain.bed.virsh('domuuid', domain.name).stdout, f'whose session it is: {told}')
+    listed = json.loads(rs('prepare', '--list', '--json', '-c', domain.bed.uri).out)
+    ours, = [each for each in listed['domains'] if each['domain'] == domain.name]
+    check(listed['uri'] == domain.bed.uri and ours['uuid'] == source['uuid'] and ours['device'] and
+          (ours['state'], ours['session']) == ('running', rs.sessions()[0]['name']), f'and it is listed so: {ours}')
     again = rs('attach', '-c', domain.bed.uri, domain.name)
     check(again.code == 1 and 'already' in again.err, again.err)
     code, _, said = running.end(signal.SIGQUIT)

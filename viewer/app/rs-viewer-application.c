@@ -3,6 +3,7 @@
 
 #include "app/rs-viewer-accels.h"
 #include "app/rs-viewer-command.h"
+#include "app/rs-viewer-domains.h"
 #include "app/rs-viewer-help.h"
 #include "app/rs-viewer-preferences.h"
 #include "app/rs-viewer-window.h"
@@ -131,6 +132,12 @@ static void startup(GApplication *application)
 	gtk_window_set_default_icon_name(RS_VIEWER_ID);
 }
 
+static void shut_down(GApplication *application)
+{
+	rs_viewer_domains_detach_all();
+	G_APPLICATION_CLASS(rs_viewer_application_parent_class)->shutdown(application);
+}
+
 /* ---- the object ---- */
 
 static void rs_viewer_application_class_init(RsViewerApplicationClass *class)
@@ -138,6 +145,7 @@ static void rs_viewer_application_class_init(RsViewerApplicationClass *class)
 	GApplicationClass *application_class = G_APPLICATION_CLASS(class);
 
 	application_class->startup = startup;
+	application_class->shutdown = shut_down;
 	application_class->activate = activate;
 	application_class->command_line = command_line;
 	application_class->handle_local_options = rs_viewer_command_check;

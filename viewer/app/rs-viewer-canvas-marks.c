@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ruler, and what lies over the lanes: markers, the selection, the moment and the pointer. */
 #include "app/rs-viewer-canvas-private.h"
+#include "app/rs-viewer-time.h"
 #include "timeline/rs-trace-ticks.h"
 
 #define TICK_PIXELS 130 /* at least, between two labels */
@@ -38,6 +39,16 @@ void rs_viewer_canvas_draw_grid(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
 	}
 }
 
+/* How much is shown, in the corner. */
+static void draw_length(RsViewerCanvas *canvas, GtkSnapshot *snapshot, guint64 length)
+{
+	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
+	g_autofree char *text = rs_viewer_time_duration(length);
+
+	rs_viewer_canvas_draw_text(snapshot, rs_viewer_canvas_layout(canvas, text), 10,
+				   RULER_HEIGHT / 2.0, &look->dim);
+}
+
 void rs_viewer_canvas_draw_ruler(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
 {
 	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
@@ -51,6 +62,7 @@ void rs_viewer_canvas_draw_ruler(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
 				  &GRAPHENE_RECT_INIT(0, 0, (float)width, RULER_HEIGHT));
 	gtk_snapshot_append_color(snapshot, &look->border,
 				  &GRAPHENE_RECT_INIT(0, RULER_HEIGHT - 1, (float)width, 1));
+	draw_length(canvas, snapshot, until - from);
 	gtk_snapshot_push_clip(
 		snapshot, &GRAPHENE_RECT_INIT((float)left, 0, (float)(width - left), RULER_HEIGHT));
 	for (guint i = 0; ns < until && i < TICKS_MAX; i++) {
@@ -133,11 +145,8 @@ static void draw_delta(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
 	duration = rs_trace_ticks_duration(until - from);
 	text = g_strdup_printf("Δ %s", duration);
 	pango_layout_get_pixel_size(rs_viewer_canvas_layout(canvas, text), &width, NULL);
-	/* Or beside them, if there is no room. */
-	if (end - x > width + 60)
-		x = (x + end - width - 10) / 2;
-	else
-		x = end + 24;
+	/* Behind the flag of the first, or behind both if there is no room. */
+	x = (end - x > width + 60 ? x : end) + 24;
 	draw_flag(canvas, snapshot, text, x, RULER_HEIGHT / 2.0, &look->accent);
 }
 
@@ -201,6 +210,6 @@ void rs_viewer_canvas_draw_marks(RsViewerCanvas *canvas, GtkSnapshot *snapshot)
 	draw_current(canvas, snapshot);
 	draw_marker(canvas, snapshot, RS_VIEWER_MARKER_A);
 	draw_marker(canvas, snapshot, RS_VIEWER_MARKER_B);
-	draw_pointer(canvas, snapshot);
 	draw_delta(canvas, snapshot);
+	draw_pointer(canvas, snapshot);
 }

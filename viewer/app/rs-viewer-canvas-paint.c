@@ -4,6 +4,7 @@
 #include "timeline/rs-trace-raster.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 
 #define NAME_PAD 4
 
@@ -176,7 +177,9 @@ static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVie
 				   width, high - 1);
 	}
 	draw_names(canvas, snapshot, strip, x, y, &spans);
-	append_row(snapshot, strip->loss, x, y, width, lane->height);
+	append_row(snapshot, strip->haze, x, y, width, lane->height - 1);
+	append_row(snapshot, strip->loss, x, y, width, 3);
+	append_row(snapshot, strip->loss, x, y + lane->height - 4, width, 3);
 	if (strip->error)
 		rs_viewer_canvas_draw_text(snapshot, rs_viewer_canvas_layout(canvas, strip->error),
 					   x + 6, y + lane->height / 2.0, &look->error);
@@ -234,7 +237,7 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	int width;
 
 	if (is_lost)
-		text = g_strdup_printf(_("%" G_GUINT64_FORMAT " lost"), strip->lost);
+		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
 	else if (strip && strip->values && rs_viewer_values_count(strip->values) > 0)
 		text = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
 	if (!text)

@@ -43,6 +43,7 @@ struct _RsViewerCanvas {
 	GPtrArray *in_view;  /* lanes of the last frame; not owned */
 	GPtrArray *gathered; /* lanes whose events were gathered, the oldest first; not owned */
 	guint n_gathering;
+	guint wait; /* source that gathers later what may not be gathered yet; 0: none */
 
 	RsViewerLook look;
 	gboolean has_look;

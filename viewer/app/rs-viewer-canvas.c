@@ -217,7 +217,7 @@ gboolean rs_viewer_canvas_add(RsViewerCanvas *canvas, RsViewerLaneKind kind, con
 	}
 	if (!rs_viewer_strip_of(lane)->pick &&
 	    !rs_viewer_canvas_begin_chosen(canvas, lane, error)) {
-		rs_viewer_lanes_remove(canvas->lanes, lane);
+		rs_viewer_canvas_remove(canvas, lane);
 		return FALSE;
 	}
 	rs_viewer_canvas_set_lane(canvas, lane);
@@ -240,6 +240,34 @@ void rs_viewer_canvas_remove(RsViewerCanvas *canvas, RsViewerLane *lane)
 	} else {
 		rs_viewer_lanes_hide(canvas->lanes, lane, TRUE);
 	}
+	rs_viewer_canvas_update_lanes(canvas);
+}
+
+void rs_viewer_canvas_redraw_lane(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	if (lane->strip)
+		rs_viewer_strip_drop(lane->strip);
+	gtk_widget_queue_draw(GTK_WIDGET(canvas));
+}
+
+void rs_viewer_canvas_popup_lane(RsViewerCanvas *canvas)
+{
+	double y;
+
+	if (canvas->lane && rs_viewer_canvas_lane_top(canvas, canvas->lane, &y))
+		rs_viewer_canvas_popup(canvas, canvas->lane, rs_viewer_canvas_left(canvas) / 2.0,
+				       y + canvas->lane->height / 2.0);
+}
+
+void rs_viewer_canvas_load(RsViewerCanvas *canvas, GKeyFile *file, const char *group)
+{
+	rs_viewer_canvas_set_lane(canvas, NULL);
+	canvas->hit_lane = canvas->drag_lane = NULL;
+	/* Chosen lanes go. Others may have another height. */
+	for (guint i = 0; i < canvas->in_view->len; i++)
+		rs_viewer_strip_drop(((RsViewerLane *)canvas->in_view->pdata[i])->strip);
+	g_ptr_array_set_size(canvas->in_view, 0);
+	rs_viewer_lanes_load(canvas->lanes, file, group);
 	rs_viewer_canvas_update_lanes(canvas);
 }
 
@@ -322,6 +350,7 @@ static void dispose(GObject *object)
 	RsViewerCanvas *canvas = RS_VIEWER_CANVAS(object);
 
 	g_clear_pointer(&canvas->menu, gtk_widget_unparent);
+	g_clear_handle_id(&canvas->wait, g_source_remove);
 	rs_viewer_canvas_forget_look(canvas);
 	g_clear_object(&canvas->pin);
 	g_clear_object(&canvas->view);

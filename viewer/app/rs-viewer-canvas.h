@@ -36,10 +36,16 @@ gboolean rs_viewer_canvas_add(RsViewerCanvas *canvas, RsViewerLaneKind kind, con
 			      GError **error);
 /* A chosen lane goes; another one is hidden. */
 void rs_viewer_canvas_remove(RsViewerCanvas *canvas, RsViewerLane *lane);
+/* Its pixels are to be made anew. */
+void rs_viewer_canvas_redraw_lane(RsViewerCanvas *canvas, RsViewerLane *lane);
+/* Shows the menu of the chosen lane, for who has no pointer. */
+void rs_viewer_canvas_popup_lane(RsViewerCanvas *canvas);
+/* As rs_viewer_lanes_load(). */
+void rs_viewer_canvas_load(RsViewerCanvas *canvas, GKeyFile *file, const char *group);
 
 /* By so much of what is shown: 0.5 is half a window to later times. */
 void rs_viewer_canvas_pan(RsViewerCanvas *canvas, double share);
-/* By a factor (below 1: closer), at the pointer, the current moment if it is seen, or the middle. */
+/* By a factor (below 1: closer), at the pointer, else the current moment, else the middle. */
 void rs_viewer_canvas_zoom(RsViewerCanvas *canvas, double factor);
 /* The next or previous event of the chosen lane becomes the current one. FALSE: there is none. */
 gboolean rs_viewer_canvas_step(RsViewerCanvas *canvas, gboolean forward);

@@ -2,8 +2,10 @@
 #include "app/rs-viewer-columns.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
-#include "rs-trace-escape.h"
+#include "app/rs-viewer-record.h"
+#include <inttypes.h>
 
 #define FIELD_MAX 256u /* bytes of a field's name */
 
@@ -12,14 +14,14 @@ static const struct {
 	guint width;
 	gboolean shown, number;
 } kinds[] = {
-	[RS_VIEWER_COLUMN_TIME] = {"time", N_("Time"), 136, TRUE, TRUE},
+	[RS_VIEWER_COLUMN_TIME] = {"time", N_("Time"), 156, TRUE, TRUE},
 	[RS_VIEWER_COLUMN_DELTA] = {"delta", N_("Since Previous"), 112, FALSE, TRUE},
 	[RS_VIEWER_COLUMN_CPU] = {"cpu", N_("CPU"), 48, TRUE, TRUE},
 	[RS_VIEWER_COLUMN_SOURCE] = {"source", N_("Source"), 112, TRUE, FALSE},
 	[RS_VIEWER_COLUMN_TASK] = {"task", N_("Task"), 168, TRUE, FALSE},
 	[RS_VIEWER_COLUMN_EVENT] = {"event", N_("Event"), 192, TRUE, FALSE},
 	[RS_VIEWER_COLUMN_FIELD] = {"field", NULL, 120, TRUE, FALSE},
-	[RS_VIEWER_COLUMN_TEXT] = {"text", N_("Text"), 480, TRUE, FALSE},
+	[RS_VIEWER_COLUMN_TEXT] = {"text", N_("Text"), 240, TRUE, FALSE},
 };
 
 static void free_column(gpointer data)
@@ -81,7 +83,7 @@ RsViewerColumn *rs_viewer_columns_field(const RsViewerColumns *columns, const ch
 	return NULL;
 }
 
-/* Names of fields are words. What is no word is none, and would harm names of actions and groups. */
+/* Names of fields are words. What is no word would harm names of actions and of keys in files. */
 static gboolean is_name(const char *field)
 {
 	gsize size = strlen(field);
@@ -153,24 +155,10 @@ gboolean rs_viewer_column_is_number(const RsViewerColumn *column)
 
 /* ---- what lines have in them ---- */
 
-/* Cut where a character ends. What is longer would cost time in each frame, and nobody sees it. */
+/* What is longer would cost time in each frame, and nobody sees it. */
 static char *bounded(const char *text)
 {
-	gsize size = strnlen(text, RS_VIEWER_CELL_MAX + 1);
-	const char *end;
-
-	if (size <= RS_VIEWER_CELL_MAX && g_utf8_validate(text, (gssize)size, NULL))
-		return g_strdup(text);
-	size = MIN(size, RS_VIEWER_CELL_MAX);
-	end = g_utf8_find_prev_char(text, text + size);
-	if (size < RS_VIEWER_CELL_MAX || !end)
-		return g_utf8_make_valid(text, (gssize)size);
-	{
-		g_autofree char *cut = g_strndup(text, (gsize)(end - text));
-		g_autofree char *valid = g_utf8_make_valid(cut, -1);
-
-		return g_strconcat(valid, "…", NULL);
-	}
+	return rs_viewer_record_shorten(text, RS_VIEWER_CELL_MAX);
 }
 
 /* Rows of text become one. */
@@ -198,9 +186,8 @@ static char *field_of(const RsViewerLine *line, const char *name)
 static char *text_of(const RsViewerLine *line)
 {
 	if (line->row.class == RS_TRACE_CLASS_LOSS)
-		return g_strdup_printf(g_dngettext(NULL, "%" G_GUINT64_FORMAT " event lost",
-						   "%" G_GUINT64_FORMAT " events lost",
-						   (gulong)line->lost),
+		return g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " event lost",
+						   "%" PRIu64 " events lost", (gulong)line->lost),
 				       line->lost);
 	if (line->read)
 		return one_line(bounded(line->read->text));

@@ -224,8 +224,9 @@ static void add_ring(RsViewerLanes *lanes, const RsTraceTimelineRing *ring)
 	g_ptr_array_add(group->rings, lane);
 }
 
-static void add_task(RsViewerLanes *lanes, const RsTraceTimelineTask *task,
-		     const RsTraceTimeline *timeline)
+/* TRUE: it has a place in the order that the user made. */
+static gboolean add_task(RsViewerLanes *lanes, const RsTraceTimelineTask *task,
+			 const RsTraceTimeline *timeline)
 {
 	RsViewerLaneGroup *group = group_of(lanes, task->machine);
 	RsViewerLane *lane = lane_new(RS_VIEWER_LANE_TASK, task->machine, lanes->n_tasks++);
@@ -235,18 +236,18 @@ static void add_task(RsViewerLanes *lanes, const RsTraceTimelineTask *task,
 	rs_viewer_lanes_name_task(lanes, lane, timeline);
 	rs_viewer_lanes_recall(lanes, lane);
 	g_ptr_array_add(group->tasks, lane);
+	return lane->rank != G_MAXUINT;
 }
 
-/* What is new has come in the order of the trace. */
-static void sort_groups(RsViewerLanes *lanes)
+static void sort_groups(RsViewerLanes *lanes, gboolean rings, gboolean tasks)
 {
 	for (guint i = 0; i < lanes->groups->len; i++) {
 		const RsViewerLaneGroup *group = lanes->groups->pdata[i];
 
-		if (!group)
-			continue;
-		rs_viewer_lanes_sort(group->rings);
-		rs_viewer_lanes_sort(group->tasks);
+		if (group && rings)
+			rs_viewer_lanes_sort(group->rings);
+		if (group && tasks)
+			rs_viewer_lanes_sort(group->tasks);
 	}
 }
 
@@ -254,19 +255,19 @@ gboolean rs_viewer_lanes_sync(RsViewerLanes *lanes, const RsTraceTimeline *timel
 {
 	const RsTraceTimelineRing *ring;
 	const RsTraceTimelineTask *task;
-	const guint before = lanes->n_rings + lanes->n_tasks;
-	gboolean changed = FALSE;
+	const guint n_rings = lanes->n_rings, n_tasks = lanes->n_tasks;
+	gboolean changed = FALSE, has_place = FALSE;
 
 	while ((ring = rs_trace_timeline_ring(timeline, lanes->n_rings)))
 		add_ring(lanes, ring);
 	while ((task = rs_trace_timeline_task(timeline, lanes->n_tasks)))
-		add_task(lanes, task, timeline);
-	if (before != lanes->n_rings + lanes->n_tasks)
-		sort_groups(lanes);
+		has_place |= add_task(lanes, task, timeline);
+	/* Tasks come in their order, in which there may be tens of thousands. */
+	sort_groups(lanes, n_rings != lanes->n_rings, has_place);
 	for (guint i = 0; i < lanes->groups->len; i++)
 		if (lanes->groups->pdata[i])
 			changed |= name_source(lanes, lanes->groups->pdata[i], timeline);
-	if (!changed && before == lanes->n_rings + lanes->n_tasks)
+	if (!changed && n_rings == lanes->n_rings && n_tasks == lanes->n_tasks)
 		return FALSE;
 	lanes->stale = TRUE;
 	return TRUE;

@@ -13,6 +13,7 @@ struct _RsViewerList {
 	GtkWidget parent_instance;
 	RsViewerView *view;
 	RsViewerRows *rows;
+	RsViewerFind *find;
 	RsViewerListLook look;
 	RsViewerScroll scroll;
 
@@ -22,6 +23,9 @@ struct _RsViewerList {
 
 	GtkWidget *header;
 	int header_height, row_height;
+	guint tick;        /* rows are to be bound in the next frame; 0: they are not */
+	guint64 bound_top; /* the first row that is bound */
+	guint n_bound;
 	GPtrArray *pool; /* RsViewerListRow; row `number` is at number % pool->len */
 	GtkWidget *menu; /* the popover that is or was open last; NULL: none was */
 

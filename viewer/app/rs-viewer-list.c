@@ -2,8 +2,10 @@
 #include "app/rs-viewer-list.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 
 #include "app/rs-viewer-list-private.h"
+#include "rs-trace-escape.h"
 
 #define ROW_PAD 6 /* pixels of a row around its text */
 
@@ -35,9 +37,16 @@ G_DEFINE_FINAL_TYPE_WITH_CODE(RsViewerList, rs_viewer_list, GTK_TYPE_WIDGET,
 
 /* ---- rows ---- */
 
+static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data);
+
+/*
+ * Rows are bound before the layout of a frame: while it is laid out, none may become another one,
+ * whose font may be larger.
+ */
 void rs_viewer_list_refresh(RsViewerList *self)
 {
-	gtk_widget_queue_allocate(GTK_WIDGET(self));
+	if (!self->tick)
+		self->tick = gtk_widget_add_tick_callback(GTK_WIDGET(self), on_tick, NULL, NULL);
 }
 
 gboolean rs_viewer_list_selection(RsViewerList *self, guint64 *first, guint64 *n)
@@ -71,10 +80,10 @@ gboolean rs_viewer_list_row_at(RsViewerList *self, double y, guint64 *row)
 	return *row < self->scroll.rows;
 }
 
-/* As many as may be in view at once, and one more for the edge. */
+/* As many as may be in view at once: see rs_viewer_scroll_in_view(). */
 static void fit_pool(RsViewerList *self)
 {
-	guint n = self->scroll.page / self->scroll.height + 2;
+	guint n = self->scroll.page / self->scroll.height + 3;
 
 	while (self->pool->len > n)
 		g_ptr_array_set_size(self->pool, (int)self->pool->len - 1);
@@ -102,34 +111,68 @@ static void say_current(RsViewerList *self)
 				       said ? said : _("No event is selected."), -1);
 }
 
-static void place_row(RsViewerList *self, RsViewerLine *line, int x)
+static void bind_row(RsViewerList *self, RsViewerLine *line)
 {
 	guint64 number = line->number;
 	RsViewerListRow *row = g_ptr_array_index(self->pool, number % self->pool->len);
-	double y = (double)(number - self->scroll.top) * self->scroll.height - self->scroll.offset +
-		   self->header_height;
 
 	rs_viewer_list_row_bind(row, line);
 	rs_viewer_list_row_select(row, is_selected(self, number), number == self->current);
 	gtk_widget_set_child_visible(GTK_WIDGET(row), TRUE);
-	gtk_widget_measure(GTK_WIDGET(row), GTK_ORIENTATION_VERTICAL, -1, NULL, NULL, NULL, NULL);
-	gtk_widget_size_allocate(
-		GTK_WIDGET(row),
-		&(GtkAllocation){x, (int)y, self->look.width, (int)self->scroll.height}, -1);
 }
 
-static void place_rows(RsViewerList *self, int x)
+static void bind_rows(RsViewerList *self)
 {
 	guint wanted = MIN(rs_viewer_scroll_in_view(&self->scroll), self->pool->len);
 	g_autofree RsViewerLine *lines = g_new0(RsViewerLine, wanted + 1);
 	guint n = rs_viewer_rows_view(self->rows, self->scroll.top, wanted, lines);
 
+	self->bound_top = self->scroll.top;
+	self->n_bound = n;
 	for (guint i = 0; i < n; i++)
-		place_row(self, &lines[i], x);
+		bind_row(self, &lines[i]);
 	for (guint i = n; i < self->pool->len; i++)
 		gtk_widget_set_child_visible(
 			g_ptr_array_index(self->pool, (self->scroll.top + i) % self->pool->len),
 			FALSE);
+}
+
+/* Where the list is now. */
+static void fix_scroll(RsViewerList *self)
+{
+	self->scroll.rows = rs_viewer_rows_count(self->rows);
+	if (rs_viewer_view_following(self->view))
+		rs_viewer_scroll_to_end(&self->scroll);
+	rs_viewer_scroll_fix(&self->scroll);
+}
+
+static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+	RsViewerList *self = RS_VIEWER_LIST(widget);
+
+	self->tick = 0;
+	fix_scroll(self);
+	fit_pool(self);
+	bind_rows(self);
+	/* GTK 4.8 may forget an allocation that is queued while a sibling gets another size. */
+	gtk_widget_queue_resize(widget);
+	return G_SOURCE_REMOVE;
+}
+
+static void place_rows(RsViewerList *self, int x)
+{
+	for (guint i = 0; i < self->n_bound; i++) {
+		guint64 number = self->bound_top + i;
+		GtkWidget *row = g_ptr_array_index(self->pool, number % self->pool->len);
+		double y = (double)(gint64)(number - self->scroll.top) * self->scroll.height -
+			   self->scroll.offset + self->header_height;
+
+		gtk_widget_measure(row, GTK_ORIENTATION_VERTICAL, -1, NULL, NULL, NULL, NULL);
+		gtk_widget_size_allocate(row,
+					 &(GtkAllocation){x, (int)floor(y), self->look.width,
+							  (int)self->scroll.height},
+					 -1);
+	}
 }
 
 /* ---- layout ---- */
@@ -182,11 +225,7 @@ static void allocate(GtkWidget *widget, int width, int height, int baseline)
 	self->look.width = MAX(width, rs_viewer_list_look_least(&self->look));
 	self->scroll.height = (guint)self->row_height;
 	self->scroll.page = (guint)MAX(height - self->header_height, 1);
-	self->scroll.rows = rs_viewer_rows_count(self->rows);
-	if (rs_viewer_view_following(self->view))
-		rs_viewer_scroll_to_end(&self->scroll);
-	rs_viewer_scroll_fix(&self->scroll);
-	fit_pool(self);
+	fix_scroll(self);
 	if (self->adjustments[GTK_ORIENTATION_HORIZONTAL])
 		x = MIN(gtk_adjustment_get_value(self->adjustments[GTK_ORIENTATION_HORIZONTAL]),
 			self->look.width - width);
@@ -200,6 +239,10 @@ static void allocate(GtkWidget *widget, int width, int height, int baseline)
 		self->header, &(GtkAllocation){-(int)x, 0, self->look.width, self->header_height},
 		-1);
 	place_rows(self, -(int)x);
+	/* Its size is another one, or it has grown: more is to be seen, from the next frame on. */
+	if (self->scroll.top != self->bound_top ||
+	    self->n_bound < rs_viewer_scroll_in_view(&self->scroll))
+		rs_viewer_list_refresh(self);
 	if (self->menu)
 		gtk_popover_present(GTK_POPOVER(self->menu));
 }
@@ -421,6 +464,42 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
 	}
 }
 
+/* ---- finding ---- */
+
+static void on_found(RsViewerList *self, guint64 row, gboolean wrapped)
+{
+	gboolean at_start = row <= self->place;
+
+	rs_viewer_list_choose(self, row, FALSE);
+	if (wrapped)
+		rs_viewer_list_notice(self, at_start ? _("The search went on at the start")
+						     : _("The search went on at the end"));
+}
+
+static void on_missing(RsViewerList *self, const char *why)
+{
+	g_autofree char *escaped = why ? rs_trace_escape(why, -1, NULL) : NULL;
+
+	rs_viewer_list_notice(self, escaped ? escaped : _("Nothing was found"));
+}
+
+gboolean rs_viewer_list_find(RsViewerList *self, RsViewerFindKind kind, const char *what,
+			     gboolean forward, GError **error)
+{
+	gboolean is_chosen = self->current != RS_VIEWER_ROW_NONE;
+
+	if (!rs_viewer_find_set(self->find, kind, what, error))
+		return FALSE;
+	rs_viewer_find_next(self->find, is_chosen ? self->current : self->place, !is_chosen,
+			    forward);
+	return TRUE;
+}
+
+RsViewerFind *rs_viewer_list_finder(RsViewerList *self)
+{
+	return self->find;
+}
+
 /* ---- settings ---- */
 
 void rs_viewer_list_set_time_style(RsViewerList *self, RsViewerTimeStyle style)
@@ -471,6 +550,10 @@ GtkWidget *rs_viewer_list_new(RsViewerView *view)
 
 	self->view = g_object_ref(view);
 	self->rows = rs_viewer_rows_new(rs_viewer_view_document(view));
+	self->find = rs_viewer_find_new(rs_viewer_view_document(view));
+	g_signal_connect_object(self->find, "found", G_CALLBACK(on_found), self, G_CONNECT_SWAPPED);
+	g_signal_connect_object(self->find, "missing", G_CALLBACK(on_missing), self,
+				G_CONNECT_SWAPPED);
 	g_signal_connect_object(self->rows, "grown", G_CALLBACK(on_grown), self, G_CONNECT_SWAPPED);
 	g_signal_connect_object(self->rows, "replaced", G_CALLBACK(on_replaced), self,
 				G_CONNECT_SWAPPED);
@@ -487,6 +570,9 @@ static void dispose(GObject *object)
 {
 	RsViewerList *self = RS_VIEWER_LIST(object);
 
+	if (self->tick)
+		gtk_widget_remove_tick_callback(GTK_WIDGET(self), self->tick);
+	self->tick = 0;
 	g_cancellable_cancel(self->copying);
 	g_clear_object(&self->copying);
 	g_clear_pointer(&self->menu, gtk_widget_unparent);
@@ -498,6 +584,7 @@ static void dispose(GObject *object)
 			g_signal_handlers_disconnect_by_func(self->adjustments[i], on_value, self);
 		g_clear_object(&self->adjustments[i]);
 	}
+	g_clear_object(&self->find);
 	g_clear_object(&self->rows);
 	g_clear_object(&self->view);
 	G_OBJECT_CLASS(rs_viewer_list_parent_class)->dispose(object);

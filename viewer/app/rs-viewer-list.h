@@ -19,6 +19,7 @@
 
 #include <gtk/gtk.h>
 
+#include "app/rs-viewer-find.h"
 #include "app/rs-viewer-time.h"
 #include "app/rs-viewer-view.h"
 
@@ -38,6 +39,15 @@ gboolean rs_viewer_list_add_field(RsViewerList *list, const char *field);
 gboolean rs_viewer_list_selection(RsViewerList *list, guint64 *first, guint64 *n);
 /* Makes a row the current one, and scrolls to it. */
 void rs_viewer_list_go_to(RsViewerList *list, guint64 row);
+
+/*
+ * Looks for the next row that matches, or the one before, and makes it the current one. What there
+ * is to say comes as a notice. FALSE: it cannot be looked for.
+ */
+gboolean rs_viewer_list_find(RsViewerList *list, RsViewerFindKind kind, const char *what,
+			     gboolean forward, GError **error);
+/* What looks for it: its progress, and to cancel it. */
+RsViewerFind *rs_viewer_list_finder(RsViewerList *list);
 
 /* Columns and their widths, in the group "list". */
 void rs_viewer_list_save(RsViewerList *list, GKeyFile *file);

@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "app/rs-viewer-page.h"
-
-#include "app/rs-viewer-list.h"
-#include "app/rs-viewer-settings.h"
-#include "app/rs-viewer-summary.h"
-#include "app/rs-viewer-view.h"
+#include "rs-viewer-page-private.h"
 
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
-
-struct _RsViewerPage {
-	AdwBin parent;
-	GSimpleActionGroup *actions;
-	RsTraceDocument *document;
-	RsViewerView *view;
-	GtkWidget *waiting; /* one of the three is shown */
-	GtkBox *content;
-	AdwStatusPage *error;
-	RsViewerList *list;
-	char *title;
-	gboolean loading;
-};
 
 G_DEFINE_FINAL_TYPE(RsViewerPage, rs_viewer_page, ADW_TYPE_BIN)
 
@@ -56,6 +38,28 @@ static gboolean has_rows(RsViewerPage *page)
 	return n > 0;
 }
 
+/*
+ * What benchmarks wait for: run with G_MESSAGES_DEBUG=ringside-viewer. The second tick comes when
+ * the first frame was painted.
+ */
+static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+	RsViewerPage *page = RS_VIEWER_PAGE(widget);
+
+	if (page->ticks++ == 0)
+		return G_SOURCE_CONTINUE;
+	g_debug("the first records are on the screen");
+	return G_SOURCE_REMOVE;
+}
+
+static void show_content(RsViewerPage *page)
+{
+	if (gtk_widget_get_visible(GTK_WIDGET(page->content)))
+		return;
+	show_child(page, GTK_WIDGET(page->content));
+	gtk_widget_add_tick_callback(GTK_WIDGET(page), on_tick, NULL, NULL);
+}
+
 static void on_changed(RsViewerPage *page)
 {
 	RsTraceDocumentState state = rs_trace_document_state(page->document);
@@ -66,7 +70,7 @@ static void on_changed(RsViewerPage *page)
 	if (state == RS_TRACE_DOCUMENT_FAILED && !has_rows(page))
 		show_error(page, rs_trace_document_error(page->document));
 	else if (!loading || has_rows(page))
-		show_child(page, GTK_WIDGET(page->content));
+		show_content(page);
 	if (page->loading != loading) {
 		page->loading = loading;
 		g_object_notify_by_pspec(G_OBJECT(page), properties[PROP_LOADING]);
@@ -78,43 +82,23 @@ static void on_changed(RsViewerPage *page)
 	}
 }
 
-static void apply_time_style(RsViewerPage *page)
+static void on_ended(RsViewerPage *page)
 {
-	const char *style = rs_viewer_settings_text(rs_viewer_settings_get(), "time-format");
-
-	rs_viewer_list_set_time_style(page->list, g_strcmp0(style, RS_VIEWER_FORMAT_WALL)
-							  ? RS_VIEWER_TIME_SECONDS
-							  : RS_VIEWER_TIME_WALL);
-}
-
-static void add_list(RsViewerPage *page, GtkPaned *paned)
-{
-	GtkWidget *scrolled = gtk_scrolled_window_new();
-
-	page->list = RS_VIEWER_LIST(rs_viewer_list_new(page->view));
-	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), GTK_WIDGET(page->list));
-	gtk_widget_set_vexpand(scrolled, TRUE);
-	gtk_paned_set_end_child(paned, scrolled);
-	apply_time_style(page);
-	g_signal_connect_object(rs_viewer_settings_get(), "notify::time-format",
-				G_CALLBACK(apply_time_style), page, G_CONNECT_SWAPPED);
+	on_changed(page);
+	g_debug("all records were read");
 }
 
 static GtkWidget *page_new(RsTraceDocument *document)
 {
 	RsViewerPage *page = g_object_new(RS_VIEWER_TYPE_PAGE, NULL);
-	GtkWidget *paned = gtk_paned_new(GTK_ORIENTATION_VERTICAL);
 
 	page->document = document;
 	page->view = rs_viewer_view_new(document);
-	gtk_box_append(page->content, rs_viewer_summary_new(page->view));
-	gtk_widget_set_vexpand(paned, TRUE);
-	gtk_box_append(page->content, paned);
-	add_list(page, GTK_PANED(paned));
+	rs_viewer_page_fill(page);
 	g_signal_connect_object(document, "changed", G_CALLBACK(on_changed), page,
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(document, "grown", G_CALLBACK(on_changed), page, G_CONNECT_SWAPPED);
-	g_signal_connect_object(document, "ended", G_CALLBACK(on_changed), page, G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "ended", G_CALLBACK(on_ended), page, G_CONNECT_SWAPPED);
 	on_changed(page);
 	return GTK_WIDGET(page);
 }
@@ -129,6 +113,11 @@ GtkWidget *rs_viewer_page_new_live(const char *session)
 	return page_new(rs_trace_document_new_live(session));
 }
 
+void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other)
+{
+	rs_viewer_view_link(page->view, other->view);
+}
+
 void rs_viewer_page_close(RsViewerPage *page)
 {
 	rs_trace_document_close(page->document);
@@ -137,6 +126,13 @@ void rs_viewer_page_close(RsViewerPage *page)
 GActionGroup *rs_viewer_page_actions(RsViewerPage *page)
 {
 	return G_ACTION_GROUP(page->actions);
+}
+
+void rs_viewer_page_tell(RsViewerPage *page, const char *text)
+{
+	g_autofree char *markup = g_markup_escape_text(text, -1);
+
+	adw_toast_overlay_add_toast(page->toasts, adw_toast_new(markup));
 }
 
 /* ---- the object ---- */
@@ -160,7 +156,6 @@ static void dispose(GObject *object)
 	g_clear_object(&page->view);
 	g_clear_object(&page->document);
 	g_clear_object(&page->actions);
-	gtk_widget_dispose_template(GTK_WIDGET(page), RS_VIEWER_TYPE_PAGE);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->dispose(object);
 }
 
@@ -185,6 +180,7 @@ static void rs_viewer_page_class_init(RsViewerPageClass *class)
 	g_object_class_install_properties(object_class, N_PROPERTIES, properties);
 	gtk_widget_class_set_template_from_resource(widget_class,
 						    "/org/ringside/Viewer/ui/page.ui");
+	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, toasts);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, waiting);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, content);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerPage, error);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define COLOURS 8u
+#define COLOURS (2 * RS_VIEWER_PAIR_ROWS)
 
 /* A slice that is open. */
 typedef struct {
@@ -20,6 +20,7 @@ struct _RsViewerPairs {
 	GHashTable *open;   /* task -> GArray of Open, the outermost first */
 	guint n_open;
 	guint in_row[RS_VIEWER_PAIR_ROWS]; /* slices that are open there */
+	guint begun[RS_VIEWER_PAIR_ROWS];  /* that ever were */
 	RsTracePalette palette;
 	RsTraceSeries *rows[RS_VIEWER_PAIR_ROWS];
 	guint n_rows;
@@ -45,8 +46,9 @@ gboolean rs_viewer_pairs_split(const char *text, char **begin, char **end)
 
 static void fill_palette(RsTracePalette *palette)
 {
-	static const guint32 colours[COLOURS] = {0x3584e4, 0x2190a4, 0x3a944a, 0x9141ac,
-						 0xc64600, 0x986a44, 0x62a0ea, 0x8ff0a4};
+	/* Two for each row. */
+	static const guint32 colours[COLOURS] = {0x3584e4, 0x1a5fb4, 0x33b2a4, 0x218787,
+						 0x9b6ad6, 0x7239b3, 0xe5a50a, 0xc88800};
 	const guint32 none = RS_TRACE_PALETTE_NONE;
 
 	palette->colours = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -161,9 +163,10 @@ static void begin(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 ta
 	pairs->count++;
 	pairs->in_row[open.row]++;
 	pairs->n_rows = MAX(pairs->n_rows, open.row + 1);
-	/* Each slice has another colour than its neighbour, so that both are seen. */
+	/* It has another colour than the one before it in its row, so that both are seen. */
+	pairs->begun[open.row]++;
 	rs_trace_series_append(pairs->rows[open.row], row->ns,
-			       1 + (guint32)(pairs->count % COLOURS));
+			       1 + 2 * open.row + pairs->begun[open.row] % 2);
 }
 
 static void end(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 task)

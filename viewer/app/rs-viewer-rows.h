@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rows of a document as a list shows them. What the timeline knows of a row is there at once;
- * what its record says is read in the background, kept for a while, and comes with the signal "read".
- * What was asked for and is no longer in view is cancelled.
+ * what its record says is read in the background, kept for a while, and comes with the signal
+ * "read". What was asked for and is no longer in view is cancelled.
  *
  * Signals:
  *   "grown" ()     there are more rows
  *   "replaced" ()  the document shows another timeline: numbers of rows mean other rows
  *   "read" ()      what some rows say has come
  *
- * Thread: main. Trust: names and texts are hostile; those in an RsViewerLine are valid UTF-8 without
- * control characters, but may be long.
+ * Thread: main. Trust: names and texts are hostile; those in an RsViewerLine are valid UTF-8
+ * without control characters, but may be long.
  */
 #ifndef RS_VIEWER_ROWS_H
 #define RS_VIEWER_ROWS_H

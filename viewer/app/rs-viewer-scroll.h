@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A place in a list of up to 2^63 rows, to the pixel, and the value of an adjustment that stands for
- * it. The adjustment counts pixels as long as a double can tell each from the next. In a longer list
- * its whole length is squeezed into what a double can tell: then a step moves by pixels still, and
+ * A place in a list of up to 2^63 rows, to the pixel, and the value of an adjustment that stands
+ * for it. The adjustment counts pixels as long as a double can tell each from the next. In a longer
+ * list its whole length is squeezed into what a double can tell: then a step moves by pixels still, and
  * only a far jump is as coarse as that.
  *
  * No GTK, no allocation. Any thread.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-start.h"
 
+#include "app/rs-viewer-domains.h"
 #include "app/rs-viewer-sessions.h"
 
 #include <glib/gi18n.h>
@@ -12,14 +13,16 @@
 struct _RsViewerStart {
 	AdwBin parent;
 	GtkWidget *nothing;
-	GtkWidget *sessions_group, *recent_group;
-	GtkListBox *sessions_list, *recent_list;
-	RsViewerSessions *sessions;
+	GtkWidget *sessions_group, *domains_group, *recent_group;
+	GtkListBox *sessions_list, *domains_list, *recent_list;
+	RsViewerSessions *sessions; /* NULL: nobody looks */
+	GCancellable *cancellable;
+	gboolean attaching, asking;
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerStart, rs_viewer_start, ADW_TYPE_BIN)
 
-enum { SESSION_CHOSEN, FILE_CHOSEN, N_SIGNALS };
+enum { SESSION_CHOSEN, FILE_CHOSEN, FAILED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 #define ROW_VALUE "ringside-value" /* the name or path of a row, as it is */
@@ -39,10 +42,11 @@ static GtkWidget *add_row(GtkListBox *list, const char *icon, const char *title,
 {
 	g_autofree char *plain = rs_trace_escape(title, -1, NULL);
 	g_autofree char *below = rs_trace_escape(subtitle, -1, NULL);
-	GtkWidget *row = g_object_new(ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", plain,
-				      "subtitle", below, "icon-name", icon, "activatable", TRUE,
-				      "title-lines", 2, "subtitle-lines", 2, NULL);
+	GtkWidget *row = g_object_new(ADW_TYPE_ACTION_ROW, "use-markup", FALSE, NULL);
 
+	/* Only now: those of a new object are told in any order, and a title might be markup. */
+	g_object_set(row, "title", plain, "subtitle", below, "icon-name", icon, "activatable", TRUE,
+		     "title-lines", 2, "subtitle-lines", 2, NULL);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(row), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
 				       below, -1);
 	g_object_set_data_full(G_OBJECT(row), ROW_VALUE, g_strdup(value), g_free);
@@ -54,7 +58,7 @@ static void update_nothing(RsViewerStart *start)
 {
 	gtk_widget_set_visible(start->nothing,
 			       !gtk_widget_get_visible(start->sessions_group) &&
-				       !gtk_widget_get_visible(start->recent_group));
+				       !gtk_widget_get_visible(start->domains_group));
 }
 
 /* ---- sessions ---- */
@@ -93,6 +97,91 @@ static void session_activated(RsViewerStart *start, GtkListBoxRow *row)
 {
 	g_signal_emit(start, signals[SESSION_CHOSEN], 0,
 		      g_object_get_data(G_OBJECT(row), ROW_VALUE));
+}
+
+/* ---- domains ---- */
+
+/* The text below a domain's name. */
+static const char *say_domain(const RsViewerDomain *domain)
+{
+	if (g_strcmp0(domain->state, "off") == 0)
+		return _("Off");
+	if (!domain->device)
+		return _("To attach to it adds a device for traces");
+	return g_strcmp0(domain->state, "paused") == 0 ? _("Paused") : _("Running");
+}
+
+/* A domain that has a session is listed with the sessions. */
+static void fill_domains(RsViewerStart *start, const GPtrArray *list)
+{
+	guint n = 0;
+
+	clear(start->domains_list);
+	for (guint i = 0; list && i < list->len; i++) {
+		RsViewerDomain *domain = list->pdata[i];
+		GtkWidget *row;
+
+		if (domain->session)
+			continue;
+		row = add_row(start->domains_list, "computer-symbolic", domain->name,
+			      say_domain(domain), NULL);
+		g_object_set_data_full(G_OBJECT(row), ROW_VALUE, rs_viewer_domain_copy(domain),
+				       (GDestroyNotify)rs_viewer_domain_free);
+		gtk_widget_set_sensitive(row, g_strcmp0(domain->state, "off") != 0);
+		n++;
+	}
+	gtk_widget_set_visible(start->domains_group, n > 0);
+	update_nothing(start);
+}
+
+static void domains_listed(GObject *object, GAsyncResult *result, gpointer data)
+{
+	g_autoptr(RsViewerStart) start = data;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) list = rs_viewer_domains_list_finish(result, &error);
+
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+		return;
+	start->asking = FALSE;
+	/* Most machines have no libvirt: then there are no domains, and nothing is wrong. */
+	if (!start->attaching)
+		fill_domains(start, list);
+}
+
+static void ask_domains(RsViewerStart *start)
+{
+	if (start->asking || start->attaching || !start->cancellable)
+		return;
+	start->asking = TRUE;
+	rs_viewer_domains_list_async(start->cancellable, domains_listed, g_object_ref(start));
+}
+
+static void domain_attached(GObject *object, GAsyncResult *result, gpointer data)
+{
+	g_autoptr(RsViewerStart) start = data;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *session = rs_viewer_domains_attach_finish(result, &error);
+
+	start->attaching = FALSE;
+	gtk_widget_set_sensitive(GTK_WIDGET(start->domains_list), TRUE);
+	if (session)
+		g_signal_emit(start, signals[SESSION_CHOSEN], 0, session);
+	else
+		g_signal_emit(start, signals[FAILED], 0, error->message);
+	ask_domains(start);
+}
+
+static void domain_activated(RsViewerStart *start, GtkListBoxRow *row)
+{
+	const RsViewerDomain *domain = g_object_get_data(G_OBJECT(row), ROW_VALUE);
+	GtkWidget *spinner = gtk_spinner_new();
+
+	start->attaching = TRUE;
+	gtk_spinner_start(GTK_SPINNER(spinner));
+	adw_action_row_add_suffix(ADW_ACTION_ROW(row), spinner);
+	adw_action_row_set_subtitle(ADW_ACTION_ROW(row), _("Attaching…"));
+	gtk_widget_set_sensitive(GTK_WIDGET(start->domains_list), FALSE);
+	rs_viewer_domains_attach_async(domain, NULL, domain_attached, g_object_ref(start));
 }
 
 /* ---- recent files ---- */
@@ -140,17 +229,27 @@ static void map(GtkWidget *widget)
 	RsViewerStart *start = RS_VIEWER_START(widget);
 
 	GTK_WIDGET_CLASS(rs_viewer_start_parent_class)->map(widget);
-	if (!start->sessions) {
-		start->sessions = rs_viewer_sessions_new();
-		g_signal_connect_object(start->sessions, "changed", G_CALLBACK(fill_sessions),
-					start, G_CONNECT_SWAPPED);
-	}
+	start->sessions = rs_viewer_sessions_new();
+	g_signal_connect_object(start->sessions, "changed", G_CALLBACK(fill_sessions), start,
+				G_CONNECT_SWAPPED);
+	/* A domain whose session has ended can be attached again. */
+	g_signal_connect_object(start->sessions, "changed", G_CALLBACK(ask_domains), start,
+				G_CONNECT_SWAPPED);
+	fill_sessions(start);
+	start->cancellable = g_cancellable_new();
+	ask_domains(start);
 }
 
 /* Nobody looks: nothing needs to be kept fresh. */
 static void unmap(GtkWidget *widget)
 {
-	g_clear_object(&RS_VIEWER_START(widget)->sessions);
+	RsViewerStart *start = RS_VIEWER_START(widget);
+
+	g_signal_handlers_disconnect_by_data(start->sessions, start);
+	g_clear_object(&start->sessions);
+	g_cancellable_cancel(start->cancellable);
+	g_clear_object(&start->cancellable);
+	start->asking = FALSE;
 	GTK_WIDGET_CLASS(rs_viewer_start_parent_class)->unmap(widget);
 }
 
@@ -166,14 +265,19 @@ static void rs_viewer_start_class_init(RsViewerStartClass *class)
 	signals[FILE_CHOSEN] =
 		g_signal_new("file-chosen", G_TYPE_FROM_CLASS(class), G_SIGNAL_RUN_LAST, 0, NULL,
 			     NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+	signals[FAILED] = g_signal_new("failed", G_TYPE_FROM_CLASS(class), G_SIGNAL_RUN_LAST, 0,
+				       NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
 	gtk_widget_class_set_template_from_resource(widget_class,
 						    "/org/ringside/Viewer/ui/start.ui");
 	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, nothing);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, sessions_group);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, sessions_list);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, domains_group);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, domains_list);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, recent_group);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerStart, recent_list);
 	gtk_widget_class_bind_template_callback(widget_class, session_activated);
+	gtk_widget_class_bind_template_callback(widget_class, domain_activated);
 	gtk_widget_class_bind_template_callback(widget_class, recent_activated);
 }
 

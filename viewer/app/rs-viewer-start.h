@@ -5,6 +5,7 @@
  * Signals:
  *   "session-chosen" (name)   a running session is to be opened
  *   "file-chosen" (path)      a file is
+ *   "failed" (text)           what was asked for could not be done
  *
  * Thread: main. Trust: names of sessions, domains and files may be anything.
  */

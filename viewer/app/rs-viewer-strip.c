@@ -8,7 +8,7 @@
 #define NAME_STEP 44  /* pixels: what is narrower has no name */
 #define NAME_BYTES 40 /* of a name in a band */
 #define LOSS_COLOUR 0xe01b24
-#define LOSS_ALPHA 0.85
+#define HAZE_ALPHA 0.45
 #define COUNTER_COLOUR 0x3584e4
 
 RsViewerStrip *rs_viewer_strip_of(RsViewerLane *lane)
@@ -33,6 +33,7 @@ void rs_viewer_strip_drop(RsViewerStrip *strip)
 	g_clear_object(&strip->events);
 	g_clear_object(&strip->spans);
 	g_clear_object(&strip->loss);
+	g_clear_object(&strip->haze);
 	for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
 		g_clear_object(&strip->rows[i]);
 	g_clear_pointer(&strip->names, g_array_unref);
@@ -142,20 +143,23 @@ static GdkTexture *spans(const RsViewerFrame *frame, const RsTraceSeries *series
 	return texture(pixels, frame->width);
 }
 
-static GdkTexture *losses(const RsViewerFrame *frame, const RsTraceTimelineRing *ring)
+/* Of frame->marks. */
+static void draw_losses(RsViewerStrip *strip, const RsViewerFrame *frame)
 {
-	guint32 *pixels;
+	guint32 *pixels = g_new(guint32, frame->width), *pale = g_new(guint32, frame->width);
 
-	if (ring->losses->len == 0)
-		return NULL;
-	memset(frame->marks, 0, frame->n);
-	if (!rs_trace_raster_losses((const RsTraceTimelineLoss *)ring->losses->data,
-				    ring->losses->len, frame->edges, frame->n, frame->marks))
-		return NULL;
-	pixels = g_new(guint32, frame->width);
+	rs_trace_raster_marks(frame->marks, frame->n, rs_trace_raster_pixel(LOSS_COLOUR, 1), pixels,
+			      frame->width);
 	rs_trace_raster_marks(frame->marks, frame->n,
-			      rs_trace_raster_pixel(LOSS_COLOUR, LOSS_ALPHA), pixels, frame->width);
-	return texture(pixels, frame->width);
+			      rs_trace_raster_pixel(LOSS_COLOUR, HAZE_ALPHA), pale, frame->width);
+	strip->loss = texture(pixels, frame->width);
+	strip->haze = texture(pale, frame->width);
+}
+
+static gboolean find_losses(const RsViewerFrame *frame, const RsTraceTimelineRing *ring)
+{
+	return rs_trace_raster_losses((const RsTraceTimelineLoss *)ring->losses->data,
+				      ring->losses->len, frame->edges, frame->n, frame->marks);
 }
 
 /* ---- names ---- */
@@ -230,7 +234,9 @@ void rs_viewer_strip_draw_spans(RsViewerLane *lane, const RsViewerFrame *frame)
 		if (!ring)
 			return;
 		strip->spans = spans(frame, ring->tasks);
-		strip->loss = losses(frame, ring);
+		memset(frame->marks, 0, frame->n);
+		if (find_losses(frame, ring))
+			draw_losses(strip, frame);
 		strip->lost = ring->lost;
 		strip->names = g_array_new(FALSE, FALSE, sizeof(RsViewerStripName));
 		g_array_set_clear_func(strip->names, name_clear);
@@ -266,6 +272,7 @@ void rs_viewer_strip_draw_events(RsViewerLane *lane, const RsViewerFrame *frame)
 static void draw_pick(RsViewerStrip *strip, const RsViewerFrame *frame)
 {
 	const RsTraceTimelineRing *ring;
+	gboolean any = FALSE;
 	guint64 count = 0;
 
 	memset(frame->shades, 0, sizeof(*frame->shades) * frame->n);
@@ -276,16 +283,12 @@ static void draw_pick(RsViewerStrip *strip, const RsViewerFrame *frame)
 					frame->more);
 		rs_trace_raster_add(frame->shades, frame->more, frame->n);
 		count += rs_trace_series_count(ring->events);
-		rs_trace_raster_losses((const RsTraceTimelineLoss *)ring->losses->data,
-				       ring->losses->len, frame->edges, frame->n, frame->marks);
+		any |= find_losses(frame, ring);
 	}
 	rs_trace_timeline_unlock(strip->pick);
 	strip->events = points(frame, count);
-	guint32 *pixels = g_new(guint32, frame->width);
-
-	rs_trace_raster_marks(frame->marks, frame->n,
-			      rs_trace_raster_pixel(LOSS_COLOUR, LOSS_ALPHA), pixels, frame->width);
-	strip->loss = texture(pixels, frame->width);
+	if (any)
+		draw_losses(strip, frame);
 }
 
 /* A column of a picture: what the value had in it, and a paler area below. */

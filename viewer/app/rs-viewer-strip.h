@@ -46,6 +46,7 @@ typedef struct {
 	GdkTexture *events; /* NULL: nothing is there */
 	GdkTexture *spans;
 	GdkTexture *loss;
+	GdkTexture *haze; /* the same, so that what is behind it shines through */
 	GdkTexture *rows[RS_VIEWER_PAIR_ROWS]; /* of slices */
 	GArray *names;                         /* RsViewerStripName, of spans */
 	guint64 lost;                          /* events, of a vCPU */

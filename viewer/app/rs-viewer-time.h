@@ -18,15 +18,15 @@ typedef enum {
 } RsViewerTimeStyle;
 
 /*
- * A moment. `wall`: ns since 1970 of the trace's time 0, as rs_trace_document_wall_time() has it. If
- * that is 0, or out of the calendar, the style is SECONDS.
+ * A moment. `wall`: ns since 1970 of the trace's time 0, as rs_trace_document_wall_time() has it.
+ * If that is 0, or out of the calendar, the style is SECONDS.
  */
 char *rs_viewer_time_moment(guint64 ns, RsViewerTimeStyle style, guint64 wall);
 /* The day too: "2026-11-24 14:03:07.345678901 +0100". NULL: it is not known. */
 char *rs_viewer_time_date(guint64 ns, guint64 wall);
 /*
- * How long: "0 ns", "12.345 µs", "1.500 ms", "2.000 s", "3 min 05.250 s", "27 h 03 min 05 s". Digits
- * that are not shown are cut, so that nothing looks longer than it was.
+ * How long: "0 ns", "12.345 µs", "1.500 ms", "2.000 s", "3 min 05.250 s", "27 h 03 min 05 s".
+ * Digits that are not shown are cut, so that nothing looks longer than it was.
  */
 char *rs_viewer_time_duration(guint64 ns);
 /* From one moment to another: likewise, with "+" or "−" before it. */

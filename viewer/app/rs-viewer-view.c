@@ -10,6 +10,8 @@ struct _RsViewerView {
 	gboolean chosen; /* by the user; else it is the whole trace */
 	gboolean following;
 	guint64 from, until;
+	RsViewerView *other; /* that is compared with it; weak, may be NULL */
+	gboolean led;        /* the other one changes its range */
 	guint64 markers[2];
 	gboolean is_set[2];
 	gboolean has_current;
@@ -39,6 +41,19 @@ static void whole(RsViewerView *view, guint64 *from, guint64 *until)
 		*until = *from + NOTHING_NS;
 }
 
+/* The other view shows the same stretch, counted from its own first record. */
+static void lead(RsViewerView *view)
+{
+	guint64 mine, its, end;
+
+	whole(view, &mine, &end);
+	whole(view->other, &its, &end);
+	view->other->led = TRUE;
+	rs_viewer_view_set_range(view->other, view->from - MIN(mine, view->from) + its,
+				 view->until - MIN(mine, view->until) + its);
+	view->other->led = FALSE;
+}
+
 static void change_range(RsViewerView *view, guint64 from, guint64 until)
 {
 	if (from == view->from && until == view->until)
@@ -46,6 +61,8 @@ static void change_range(RsViewerView *view, guint64 from, guint64 until)
 	view->from = from;
 	view->until = until;
 	emit(view, RANGE);
+	if (view->other && view->chosen && !view->led)
+		lead(view);
 }
 
 /* Into the trace, without a change of its length if there is room for it. */
@@ -99,7 +116,7 @@ void rs_viewer_view_set_range(RsViewerView *view, guint64 from, guint64 until)
 	change_range(view, from, until);
 }
 
-void rs_viewer_view_reset_range(RsViewerView *view)
+static void reset(RsViewerView *view)
 {
 	guint64 first, end;
 
@@ -107,6 +124,13 @@ void rs_viewer_view_reset_range(RsViewerView *view)
 	view->chosen = FALSE;
 	whole(view, &first, &end);
 	change_range(view, first, end);
+}
+
+void rs_viewer_view_reset_range(RsViewerView *view)
+{
+	reset(view);
+	if (view->other)
+		reset(view->other);
 }
 
 void rs_viewer_view_show(RsViewerView *view, guint64 ns)
@@ -132,6 +156,12 @@ void rs_viewer_view_zoom(RsViewerView *view, double factor, guint64 ns)
 	before = (guint64)((double)(ns - view->from) / (double)length * wanted);
 	rs_viewer_view_set_range(view, ns > before ? ns - before : 0,
 				 (ns > before ? ns - before : 0) + (guint64)wanted);
+}
+
+void rs_viewer_view_link(RsViewerView *view, RsViewerView *other)
+{
+	g_set_weak_pointer(&view->other, other);
+	g_set_weak_pointer(&other->other, view);
 }
 
 gboolean rs_viewer_view_following(RsViewerView *view)
@@ -231,6 +261,7 @@ static void dispose(GObject *object)
 	if (view->document)
 		g_signal_handlers_disconnect_by_data(view->document, view);
 	g_clear_object(&view->document);
+	g_clear_weak_pointer(&view->other);
 	G_OBJECT_CLASS(rs_viewer_view_parent_class)->dispose(object);
 }
 

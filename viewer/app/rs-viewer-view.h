@@ -39,6 +39,12 @@ void rs_viewer_view_zoom(RsViewerView *view, double factor, guint64 ns);
 gboolean rs_viewer_view_following(RsViewerView *view);
 void rs_viewer_view_set_following(RsViewerView *view, gboolean following);
 
+/*
+ * Two views that are compared: from now on the range of one follows that of the other, counted from
+ * the first record of each trace.
+ */
+void rs_viewer_view_link(RsViewerView *view, RsViewerView *other);
+
 typedef enum { RS_VIEWER_MARKER_A, RS_VIEWER_MARKER_B } RsViewerMarker;
 /* FALSE: it is not set. */
 gboolean rs_viewer_view_marker(RsViewerView *view, RsViewerMarker which, guint64 *ns);

@@ -140,6 +140,7 @@ void rs_viewer_window_compare(RsViewerWindow *window, const char *first, const c
 
 	gtk_paned_set_start_child(GTK_PANED(both), a);
 	gtk_paned_set_end_child(GTK_PANED(both), b);
+	rs_viewer_page_compare(RS_VIEWER_PAGE(a), RS_VIEWER_PAGE(b));
 	remember(first);
 	remember(second);
 	add(window, both, RS_VIEWER_PAGE(a));
@@ -318,6 +319,7 @@ static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 	gtk_widget_class_bind_template_callback(widget_class, refresh);
 	gtk_widget_class_bind_template_callback(widget_class, session_chosen);
 	gtk_widget_class_bind_template_callback(widget_class, file_chosen);
+	gtk_widget_class_bind_template_callback(widget_class, rs_viewer_window_say);
 	gtk_widget_class_install_action(widget_class, "win.open", NULL, choose_files);
 	gtk_widget_class_install_action(widget_class, "win.close-tab", NULL, close_tab);
 	gtk_widget_class_install_action(widget_class, "win.menu", NULL, pop_up_menu);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "document/rs-trace-document.h"
 #include "rs-trace-fetcher-private.h"
+#include "rs-trace-listener-private.h"
 #include "rs-trace-loader-private.h"
 #include "rs-trace-picker-private.h"
 
-#include <string.h>
+#include <rs-trace-escape.h>
+
+#define CALL_MS 30000 /* a batch of patches may take long */
 
 struct _RsTraceDocument {
 	GObject parent_instance;
@@ -13,13 +16,18 @@ struct _RsTraceDocument {
 	RsTraceFiles *files;
 	RsTracePulse *pulse;
 	RsTraceTimeline *all;
-	RsTraceFetcher *fetcher;    /* NULL: closed */
-	RsTraceLoader *loader;      /* NULL: closed */
-	RsTraceLoaderStatus status; /* as it was last seen */
-	RsTracePicker *filter;      /* NULL: none */
-	RsTraceTimeline *shown;     /* of the filter */
-	GError *filter_error;       /* NULL: none */
-	GPtrArray *picks;           /* RsTracePicker, of timelines that somebody has */
+	RsTraceFetcher *fetcher;   /* NULL: closed */
+	RsTraceLoader *loader;     /* of files; NULL: closed */
+	RsTraceListener *listener; /* of a session; likewise */
+	gboolean is_live;
+	GCancellable *cancellable;
+	GDBusConnection *connection; /* of which `session` is made; NULL: none */
+	RsDBusSession1 *session;     /* NULL: not connected */
+	RsTraceLoaderStatus status;  /* as it was last seen */
+	RsTracePicker *filter;       /* NULL: none */
+	RsTraceTimeline *shown;      /* of the filter */
+	GError *filter_error;        /* NULL: none */
+	GPtrArray *picks;            /* RsTracePicker, of timelines that somebody has */
 };
 
 enum { GROWN, CHANGED, ENDED, N_SIGNALS };
@@ -54,7 +62,7 @@ static guint64 n_rows(RsTraceDocument *document)
 static RsTraceDocumentState judge(RsTraceDocument *document)
 {
 	if (!document->status.has_ended)
-		return RS_TRACE_DOCUMENT_LOADING;
+		return document->connection ? RS_TRACE_DOCUMENT_LIVE : RS_TRACE_DOCUMENT_LOADING;
 	return document->status.error && !n_rows(document) ? RS_TRACE_DOCUMENT_FAILED
 							   : RS_TRACE_DOCUMENT_READY;
 }
@@ -77,7 +85,10 @@ static gboolean take_status(RsTraceDocument *document)
 	RsTraceDocumentState state = document->state;
 	gboolean changed;
 
-	rs_trace_loader_status(document->loader, &document->status);
+	if (document->loader)
+		rs_trace_loader_status(document->loader, &document->status);
+	else
+		rs_trace_listener_status(document->listener, &document->status);
 	document->state = judge(document);
 	if (document->status.error && document->state == RS_TRACE_DOCUMENT_READY)
 		add_remark(&document->status);
@@ -85,6 +96,36 @@ static gboolean take_status(RsTraceDocument *document)
 		  is_other(old.remarks, document->status.remarks);
 	status_clear(&old);
 	return changed;
+}
+
+static void on_session(GObject *object, GAsyncResult *result, gpointer data)
+{
+	RsDBusSession1 *session = rs_dbus_session1_proxy_new_finish(result, NULL);
+	g_autoptr(RsTraceDocument) document = data;
+
+	if (!session || !document->connection) { /* it has gone meanwhile */
+		g_clear_object(&session);
+		return;
+	}
+	g_dbus_proxy_set_default_timeout(G_DBUS_PROXY(session), CALL_MS);
+	document->session = session;
+	g_signal_emit(document, signals[CHANGED], 0);
+}
+
+/* The window's proxy is of the main thread, and shares the connection with the listener's. */
+static gboolean take_connection(RsTraceDocument *document)
+{
+	g_autoptr(GDBusConnection) connection =
+		document->listener ? rs_trace_listener_connection(document->listener) : NULL;
+
+	if (!g_set_object(&document->connection, connection))
+		return FALSE;
+	g_clear_object(&document->session);
+	if (connection)
+		rs_dbus_session1_proxy_new(connection, G_DBUS_PROXY_FLAGS_NONE, NULL,
+					   "/org/ringside/Session", document->cancellable,
+					   on_session, g_object_ref(document));
+	return TRUE;
 }
 
 static gboolean take_filter_error(RsTraceDocument *document)
@@ -107,8 +148,9 @@ static void on_pulse(gpointer data)
 {
 	g_autoptr(RsTraceDocument) document = g_object_ref(data);
 	const RsTraceDocumentState before = document->state;
-	gboolean changed = take_status(document);
+	gboolean changed = take_connection(document);
 
+	changed |= take_status(document);
 	changed |= take_filter_error(document);
 	drop_picks(document);
 	g_signal_emit(document, signals[GROWN], 0);
@@ -127,7 +169,12 @@ RsTraceDocumentState rs_trace_document_state(RsTraceDocument *document)
 
 gboolean rs_trace_document_is_live(RsTraceDocument *document)
 {
-	return FALSE;
+	return document->is_live;
+}
+
+RsDBusSession1 *rs_trace_document_session(RsTraceDocument *document)
+{
+	return document->session;
 }
 
 const char *rs_trace_document_title(RsTraceDocument *document)
@@ -183,7 +230,7 @@ gboolean rs_trace_document_set_filter(RsTraceDocument *document, const char *con
 {
 	RsTracePicker *picker = NULL;
 
-	if (filters && *filters && document->loader) {
+	if (filters && *filters && document->fetcher) {
 		picker = rs_trace_picker_new(filters, FALSE, document->files, document->all,
 					     document->pulse, error);
 		if (!picker)
@@ -223,6 +270,46 @@ RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *c
 		return NULL;
 	g_ptr_array_add(document->picks, picker);
 	return rs_trace_picker_begin(picker);
+}
+
+RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
+					  const char *text, GError **error)
+{
+	const char *const filters[] = {filter, NULL};
+	RsTracePicker *picker = rs_trace_picker_new(filters, filter != NULL, document->files,
+						    document->all, document->pulse, error);
+
+	if (!picker)
+		return NULL;
+	rs_trace_picker_narrow(picker, rs_trace_document_filter(document), text);
+	g_ptr_array_add(document->picks, picker);
+	return rs_trace_picker_begin(picker);
+}
+
+guint64 rs_trace_document_search_nth(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				     guint source, guint ring, guint64 index)
+{
+	for (guint i = 0; i < document->picks->len; i++)
+		if (timeline == rs_trace_picker_timeline(document->picks->pdata[i]))
+			return rs_trace_picker_nth(document->picks->pdata[i], source, ring, index);
+	return 0;
+}
+
+double rs_trace_document_pick_progress(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				       GError **error)
+{
+	for (guint i = 0; i < document->picks->len; i++) {
+		RsTracePicker *picker = document->picks->pdata[i];
+		GError *why;
+
+		if (timeline != rs_trace_picker_timeline(picker))
+			continue;
+		why = rs_trace_picker_error(picker);
+		if (why)
+			g_propagate_error(error, why);
+		return rs_trace_picker_progress(picker);
+	}
+	return 1;
 }
 
 /* ---- rows ---- */
@@ -274,7 +361,11 @@ GPtrArray *rs_trace_document_read_finish(RsTraceDocument *document, GAsyncResult
 void rs_trace_document_close(RsTraceDocument *document)
 {
 	rs_trace_pulse_stop(document->pulse);
+	g_cancellable_cancel(document->cancellable);
 	g_clear_pointer(&document->loader, rs_trace_loader_free);
+	g_clear_pointer(&document->listener, rs_trace_listener_free);
+	g_clear_object(&document->session);
+	g_clear_object(&document->connection);
 	g_clear_pointer(&document->fetcher, rs_trace_fetcher_free);
 	g_ptr_array_set_size(document->picks, 0);
 	g_clear_pointer(&document->filter, rs_trace_picker_free);
@@ -287,6 +378,7 @@ static void finalize(GObject *object)
 
 	rs_trace_document_close(document);
 	g_ptr_array_unref(document->picks);
+	g_object_unref(document->cancellable);
 	rs_trace_files_unref(document->files);
 	rs_trace_pulse_unref(document->pulse);
 	rs_trace_timeline_unref(document->all);
@@ -313,6 +405,7 @@ static void picker_free(gpointer data)
 
 static void rs_trace_document_init(RsTraceDocument *document)
 {
+	document->cancellable = g_cancellable_new();
 	document->files = rs_trace_files_new();
 	document->pulse = rs_trace_pulse_new(on_pulse, document);
 	document->all = rs_trace_timeline_new();
@@ -339,6 +432,18 @@ RsTraceDocument *rs_trace_document_new(const char *const *paths)
 	document->title = make_title(paths);
 	document->loader =
 		rs_trace_loader_new(paths, document->files, document->all, document->pulse);
+	document->fetcher = rs_trace_fetcher_new(document->files);
+	return document;
+}
+
+RsTraceDocument *rs_trace_document_new_live(const char *session)
+{
+	RsTraceDocument *document = g_object_new(RS_TRACE_TYPE_DOCUMENT, NULL);
+
+	document->is_live = TRUE;
+	document->title = rs_trace_escape(session, -1, NULL);
+	document->listener =
+		rs_trace_listener_new(session, document->files, document->all, document->pulse);
 	document->fetcher = rs_trace_fetcher_new(document->files);
 	return document;
 }

@@ -91,6 +91,25 @@ gboolean rs_trace_document_check_filter(const char *text, guint *at, guint *leng
  */
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error);
+/*
+ * Likewise, of the shown records that match a filter and in whose line, as RsTraceRow has it, a
+ * text is: case does not matter in ASCII. Each may be NULL. Its rows are not read: they are rows of
+ * the shown timeline, which rs_trace_document_search_nth() tells. Losses and boots match any filter.
+ */
+RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
+					  const char *text, GError **error);
+/*
+ * Which row of the shown timeline a match is: of those of its source and ring with its time, so
+ * many are before it. `index`: of the match in its ring. Exact for all but a million such matches.
+ */
+guint64 rs_trace_document_search_nth(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				     guint source, guint ring, guint64 index);
+/*
+ * How far a pick or a search has come, 0 to 1; 1 too if there is no such one. `error`: why it finds
+ * nothing, as rs_trace_document_filter_error() has it.
+ */
+double rs_trace_document_pick_progress(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				       GError **error);
 
 /*
  * Reads rows of a timeline of this document. Requests are served the newest first, and those that

@@ -2,9 +2,10 @@
 #include "rs-trace-fetcher-private.h"
 #include "rs-trace-wanted-private.h"
 
-#define FAR 16384u /* records that are read for nothing before a seek is tried */
-#define STEP 1024u /* records between looks at who cancels */
-#define TRIES 10u  /* so often a row is waited for that is still to be written */
+#define FAR 16384u  /* records that are read for nothing before a seek is tried */
+#define LATE 65536u /* records after which a row whose time is past does not come */
+#define STEP 1024u  /* records between looks at who cancels */
+#define TRIES 10u   /* so often a row is waited for that is still to be written */
 
 struct _RsTraceFetcher {
 	gatomicrefcount refs; /* the owner's and the thread's */
@@ -136,48 +137,57 @@ static gboolean is_cancelled(const RsTraceFetcher *fetcher, const Request *reque
 	       g_cancellable_is_cancelled(g_task_get_cancellable(request->task));
 }
 
-/* Looks at records up to the last row. FALSE: the next row is too far, or it was cancelled. */
-static gboolean read_on(RsTraceFetcher *fetcher, Request *request, guint64 ns)
+/* What is to be done every so many records. FALSE: to be read on elsewhere, or not at all. */
+static gboolean look_around(RsTraceFetcher *fetcher, Request *request, guint64 *ns, guint *vain)
+{
+	const guint64 before = *ns;
+
+	if (is_cancelled(fetcher, request))
+		return FALSE;
+	if (*vain >= LATE)
+		rs_trace_wanted_pass(request->wanted, fetcher->passed);
+	if (!rs_trace_wanted_next(request->wanted, ns))
+		return FALSE;
+	if (*ns != before)
+		*vain = 0;
+	return *vain < FAR || *ns <= fetcher->passed;
+}
+
+/*
+ * Looks at records until all rows are found, or the next one is too far. A ring whose clock goes
+ * back may have its part of a moment later than others.
+ */
+static void read_on(RsTraceFetcher *fetcher, Request *request, guint64 ns)
 {
 	const guint64 last = rs_trace_wanted_last(request->wanted);
 	const RsTraceRecord *record;
-	guint64 wanted_ns;
+	guint vain = 0;
 
-	for (guint n = 1; (record = next(fetcher)); n++) {
-		if (record->sorted_ns > last) {
+	while ((record = next(fetcher))) {
+		if (record->sorted_ns > last && rs_trace_wanted_is_done(request->wanted)) {
 			fetcher->held = record;
-			break;
+			return;
 		}
 		rs_trace_wanted_take(request->wanted, fetcher->reader, record,
 				     rs_trace_heads_take(fetcher->heads, record));
 		fetcher->passed = MAX(fetcher->passed, record->sorted_ns);
-		if (n % STEP)
-			continue;
-		if (is_cancelled(fetcher, request))
-			return FALSE;
-		rs_trace_wanted_pass(request->wanted, fetcher->passed);
-		if (!rs_trace_wanted_next(request->wanted, &wanted_ns))
-			break;
-		if (wanted_ns != ns)
-			n = 0;
-		else if (n >= FAR && wanted_ns > fetcher->passed)
-			return FALSE;
-		ns = wanted_ns;
+		if (++vain % STEP == 0 && !look_around(fetcher, request, &ns, &vain))
+			return;
 	}
 	rs_trace_wanted_pass(request->wanted, G_MAXUINT64);
-	return TRUE;
 }
 
 static void search(RsTraceFetcher *fetcher, Request *request)
 {
-	gboolean far = FALSE;
+	gboolean again = FALSE;
 	guint64 ns;
 
 	while (!is_cancelled(fetcher, request) && rs_trace_wanted_next(request->wanted, &ns)) {
-		if ((far || !fetcher->has_begun || ns <= fetcher->passed) &&
+		if ((again || !fetcher->has_begun || ns <= fetcher->passed) &&
 		    !go_to(fetcher, request->wanted, ns))
 			return;
-		far = !read_on(fetcher, request, ns);
+		read_on(fetcher, request, ns);
+		again = TRUE;
 	}
 }
 

@@ -23,6 +23,18 @@ typedef struct _RsTracePicker RsTracePicker;
 RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_filtered,
 				   RsTraceFiles *files, RsTraceTimeline *all, RsTracePulse *pulse,
 				   GError **error);
+/*
+ * Before it begins: only records that match these filters as well, which can be read. NULL: no
+ * more. And only those in whose line the text is; case does not matter in ASCII. NULL: whatever it
+ * is.
+ */
+void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text);
+/*
+ * After that: how many of the records that the filters leave have the ring and time of a match and
+ * are before it. `index`: of the match in its ring. 0 too if a million matches had to be told
+ * apart.
+ */
+guint64 rs_trace_picker_nth(RsTracePicker *picker, guint source, guint ring, guint64 index);
 /* Begins the search. A new reference to its timeline. */
 RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker);
 /* Ends the search, without waiting for its thread. NULL is accepted. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-picker-private.h"
 #include "rs-trace-heads-private.h"
+#include "rs-trace-text.h"
 
-#define STEP 64u       /* records between looks at the clock */
+#include <string.h>
+
+#define STEP 64u /* records between looks at the clock */
+#define NTHS_MAX (1u << 20)
 #define INTERVAL 20000 /* us after which what was found is shown */
 
 struct _RsTracePicker {
@@ -19,7 +23,13 @@ struct _RsTracePicker {
 
 	/* Of the thread: */
 	RsTraceSelection *selection;
-	RsTraceHeads *heads; /* of all that was judged */
+	RsTraceSelection *also; /* NULL: nothing else is asked for */
+	char *text;             /* in small letters; NULL: nothing is looked for */
+	GString *line;
+	RsTraceHeads *shown_heads; /* of what `also` leaves; NULL: nobody asks for rows */
+	GHashTable *counts;        /* matches of a ring: two numbers, its key and how many */
+	GHashTable *nths;          /* under `lock`: by key_of() a match, those that are not 0 */
+	RsTraceHeads *heads;       /* of all that was judged */
 	RsTraceHeads *again; /* of what came since the reader began; NULL: it began at the start */
 	guint64 from;        /* where it began */
 	gint64 shown;
@@ -36,6 +46,12 @@ static void unref(RsTracePicker *picker)
 	rs_trace_pulse_unref(picker->pulse);
 	g_object_unref(picker->cancellable);
 	rs_trace_selection_free(picker->selection);
+	rs_trace_selection_free(picker->also);
+	g_free(picker->text);
+	g_string_free(picker->line, TRUE);
+	g_clear_pointer(&picker->shown_heads, rs_trace_heads_free);
+	g_clear_pointer(&picker->counts, g_hash_table_unref);
+	g_clear_pointer(&picker->nths, g_hash_table_unref);
 	rs_trace_heads_free(picker->heads);
 	g_clear_pointer(&picker->again, rs_trace_heads_free);
 	g_clear_error(&picker->error);
@@ -79,21 +95,96 @@ static gboolean is_known(RsTracePicker *picker, const RsTraceRecord *record)
 						     : now->others <= known->others;
 }
 
+/* Where `small` is in the line, of which only ASCII letters are made small. */
+static gboolean has_text(GString *line, const char *small)
+{
+	g_string_ascii_down(line);
+	return strstr(line->str, small) != NULL;
+}
+
+static gboolean is_wanted(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRecord *record,
+			  const RsTraceTask *task)
+{
+	if (!rs_trace_selection_matches(picker->selection, record, task))
+		return FALSE;
+	if (!picker->text)
+		return TRUE;
+	g_string_truncate(picker->line, 0);
+	rs_trace_text_line(picker->line, record, task,
+			   rs_trace_reader_n_sources(reader) > 1 ? RS_TRACE_TEXT_SOURCE
+								 : RS_TRACE_TEXT_NONE);
+	return has_text(picker->line, picker->text);
+}
+
+/* ---- which row of the shown ones a match is ---- */
+
+static guint64 key_of(guint source, guint ring, guint64 index)
+{
+	return (guint64)source << 48 | (guint64)(ring & 0xffff) << 32 | index;
+}
+
+/* `nth`: so many shown records of its ring and its time are before it. Most are the first. */
+static void note_match(RsTracePicker *picker, const RsTraceRecord *record, guint64 nth)
+{
+	guint64 ring = key_of(record->origin->index, record->ring, 0), *key;
+	guint64 *index = g_hash_table_lookup(picker->counts, &ring);
+
+	if (!index) {
+		index = g_new0(guint64, 2);
+		index[0] = ring;
+		g_hash_table_insert(picker->counts, index, index);
+		index = g_hash_table_lookup(picker->counts, &ring);
+	}
+	if (nth && index[1] < G_MAXUINT32 && record->origin->index <= G_MAXUINT16) {
+		g_mutex_lock(&picker->lock);
+		if (g_hash_table_size(picker->nths) < NTHS_MAX) {
+			key = g_new(guint64, 1);
+			*key = ring | index[1];
+			g_hash_table_insert(picker->nths, key,
+					    GSIZE_TO_POINTER(MIN(nth, G_MAXUINT32)));
+		}
+		g_mutex_unlock(&picker->lock);
+	}
+	index[1]++;
+}
+
+guint64 rs_trace_picker_nth(RsTracePicker *picker, guint source, guint ring, guint64 index)
+{
+	guint64 key = key_of(source, ring, index);
+	gsize nth;
+
+	if (!picker->nths || index >= G_MAXUINT32 || source > G_MAXUINT16)
+		return 0;
+	g_mutex_lock(&picker->lock);
+	nth = GPOINTER_TO_SIZE(g_hash_table_lookup(picker->nths, &key));
+	g_mutex_unlock(&picker->lock);
+	return nth;
+}
+
 /* The time of a row is the same in each timeline. */
 static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRecord *record)
 {
 	const RsTraceTask *task = rs_trace_reader_task(reader);
 	const RsTraceHead *head = rs_trace_heads_take(picker->heads, record);
 	RsTraceRecord moved;
+	guint64 nth = 0;
 
-	if (!rs_trace_selection_matches(picker->selection, record, task))
-		return;
 	if (head->ns != record->sorted_ns) {
 		moved = *record;
 		moved.sorted_ns = head->ns;
 		record = &moved;
 	}
+	if (picker->also && !rs_trace_selection_matches(picker->also, record, task))
+		return;
+	if (picker->shown_heads) {
+		head = rs_trace_heads_take(picker->shown_heads, record);
+		nth = head->events + head->others - 1;
+	}
+	if (!is_wanted(picker, reader, record, task))
+		return;
 	rs_trace_timeline_take(picker->timeline, record, task);
+	if (picker->nths)
+		note_match(picker, record, nth);
 }
 
 /* FALSE: there is no more, or it was cancelled. */
@@ -243,7 +334,17 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_fil
 	picker->pulse = rs_trace_pulse_ref(pulse);
 	picker->cancellable = g_cancellable_new();
 	picker->heads = rs_trace_heads_new();
+	picker->line = g_string_new(NULL);
 	return picker;
+}
+
+void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text)
+{
+	picker->also = filters && filters[0] ? select_by(filters, FALSE, NULL) : NULL;
+	picker->text = text ? g_ascii_strdown(text, -1) : NULL;
+	picker->shown_heads = rs_trace_heads_new();
+	picker->counts = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+	picker->nths = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 }
 
 RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker)

@@ -26,6 +26,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceWanted, rs_trace_wanted_free)
 
 /* The time of the next row that was not found. FALSE: there is none. */
 gboolean rs_trace_wanted_next(RsTraceWanted *wanted, guint64 *ns);
+/* All were found. */
+gboolean rs_trace_wanted_is_done(const RsTraceWanted *wanted);
 /* The time of the last row. */
 guint64 rs_trace_wanted_last(const RsTraceWanted *wanted);
 /* Records come anew, from that time on: all that were not found are counted anew. */

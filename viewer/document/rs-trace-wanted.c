@@ -9,8 +9,9 @@ typedef struct {
 	guint class;
 	const char *system, *name; /* of an event; the timeline's */
 	guint nth, left;           /* so many of its kind come before it */
-	guint64 lost;              /* of a loss */
-	guint place;               /* among those that were asked for */
+	RsTraceTimelineLoss loss;
+	RsTraceTimelineBoot boot;
+	guint place; /* among those that were asked for */
 	gboolean is_found;
 } Want;
 
@@ -20,6 +21,7 @@ struct _RsTraceWanted {
 	GArray *wants;               /* Want, by time */
 	GHashTable *by_key;          /* Want -> index of the first of its key + 1 */
 	guint next;                  /* those before it were found, or passed */
+	guint n_left;                /* that were not found */
 	guint64 last_ns;             /* of all */
 	GPtrArray *rows;
 	gboolean with_details;
@@ -55,21 +57,43 @@ static int want_order(gconstpointer a, gconstpointer b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static guint64 loss_of(const RsTraceTimelineRing *ring, guint64 ns, guint nth)
+/* The first of an array of structs with a time at their start that is not earlier. */
+static guint find_time(const GArray *array, gsize size, guint64 ns)
 {
-	guint low = 0, high = ring->losses->len;
+	guint low = 0, high = array->len;
+	guint64 there;
 
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (g_array_index(ring->losses, RsTraceTimelineLoss, middle).ns < ns)
+		memcpy(&there, array->data + middle * size, sizeof(there));
+		if (there < ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (nth >= ring->losses->len - low)
-		return 0;
-	return g_array_index(ring->losses, RsTraceTimelineLoss, low + nth).lost;
+	return low;
+}
+
+/*
+ * Who begins in the middle of a file may see other losses and boots. What they say, the timeline
+ * knows.
+ */
+static void take_other(const RsTraceTimelineRing *ring, Want *want)
+{
+	const gboolean is_loss = want->class == RS_TRACE_CLASS_LOSS;
+	const GArray *array = is_loss ? ring->losses : ring->boots;
+	guint at = find_time(array,
+			     is_loss ? sizeof(RsTraceTimelineLoss) : sizeof(RsTraceTimelineBoot),
+			     want->ns);
+
+	if (want->nth >= array->len - at)
+		return;
+	want->is_found = TRUE;
+	if (is_loss)
+		want->loss = g_array_index(array, RsTraceTimelineLoss, at + want->nth);
+	else
+		want->boot = g_array_index(array, RsTraceTimelineBoot, at + want->nth);
 }
 
 static void add(RsTraceWanted *wanted, const RsTraceTimelineRow *row, guint place)
@@ -90,8 +114,9 @@ static void add(RsTraceWanted *wanted, const RsTraceTimelineRow *row, guint plac
 	want.ring = ring->ring;
 	want.system = class->system;
 	want.name = class->name;
-	if (row->class == RS_TRACE_CLASS_LOSS)
-		want.lost = loss_of(ring, row->ns, row->nth);
+	if (want.class == RS_TRACE_CLASS_LOSS || want.class == RS_TRACE_CLASS_BOOT)
+		take_other(ring, &want);
+	wanted->n_left += !want.is_found;
 	g_array_append_val(wanted->wants, want);
 }
 
@@ -148,6 +173,11 @@ guint64 rs_trace_wanted_last(const RsTraceWanted *wanted)
 	return wanted->last_ns;
 }
 
+gboolean rs_trace_wanted_is_done(const RsTraceWanted *wanted)
+{
+	return !wanted->n_left;
+}
+
 void rs_trace_wanted_begin(RsTraceWanted *wanted)
 {
 	for (guint i = wanted->next; i < wanted->wants->len; i++) {
@@ -175,18 +205,11 @@ gboolean rs_trace_wanted_again(RsTraceWanted *wanted)
 
 static gboolean is_of(const Want *want, const RsTraceRecord *record)
 {
-	switch (record->kind) {
-	case RS_TRACE_RECORD_LOSS:
-		return want->class == RS_TRACE_CLASS_LOSS;
-	case RS_TRACE_RECORD_BOOT:
-		return want->class == RS_TRACE_CLASS_BOOT;
-	default:
-		if (!record->event)
-			return want->class == RS_TRACE_CLASS_UNKNOWN;
-		return want->class >= RS_TRACE_CLASS_EVENTS &&
-		       g_str_equal(want->name, record->event->name) &&
-		       g_str_equal(want->system, record->event->system);
-	}
+	if (!record->event)
+		return want->class == RS_TRACE_CLASS_UNKNOWN;
+	return want->class >= RS_TRACE_CLASS_EVENTS &&
+	       g_str_equal(want->name, record->event->name) &&
+	       g_str_equal(want->system, record->event->system);
 }
 
 /* As `ringside report` prints it: sources have names if there are several. */
@@ -204,6 +227,7 @@ static void found(RsTraceWanted *wanted, Want *want, RsTraceReader *reader,
 		  const RsTraceRecord *record)
 {
 	want->is_found = TRUE;
+	wanted->n_left--;
 	wanted->rows->pdata[want->place] = rs_trace_row_new(
 		record, rs_trace_reader_task(reader),
 		rs_trace_reader_n_sources(reader) > 1 ? RS_TRACE_TEXT_SOURCE : style_of(wanted),
@@ -216,7 +240,7 @@ void rs_trace_wanted_take(RsTraceWanted *wanted, RsTraceReader *reader, const Rs
 	const Want key = {.source = record->origin->index, .ring = record->ring, .ns = head->ns};
 	guint first;
 
-	if (head->ns > wanted->last_ns)
+	if (head->ns > wanted->last_ns || record->kind != RS_TRACE_RECORD_EVENT)
 		return;
 	first = GPOINTER_TO_UINT(g_hash_table_lookup(wanted->by_key, &key));
 	if (!first ||
@@ -239,34 +263,42 @@ void rs_trace_wanted_take(RsTraceWanted *wanted, RsTraceReader *reader, const Rs
 
 /* ---- the end ---- */
 
-static void take_name(const RsTraceWanted *wanted, const Want *want, struct rs_file_source *info)
+/* The origin of a row that no record was read for. Free both. */
+static RsTraceOrigin *make_origin(const RsTraceWanted *wanted, const Want *want,
+				  struct rs_file_source *info)
 {
 	const RsTraceTimelineSource *source;
+	gboolean is_named = FALSE;
 
 	rs_trace_timeline_lock(wanted->timeline);
 	source = rs_trace_timeline_source_of(wanted->timeline, want->source);
-	g_strlcpy(info->name, source ? source->name : "", sizeof(info->name));
+	if (source) {
+		g_strlcpy(info->name, source->name, sizeof(info->name));
+		info->number = source->number;
+		is_named = source->is_named;
+	}
 	rs_trace_timeline_unlock(wanted->timeline);
+	return rs_trace_origin_new(info, is_named, want->source, NULL);
 }
 
-/* Who begins in the middle of a file may not see a loss. The timeline knows all that it says. */
-static RsTraceRow *make_loss(const RsTraceWanted *wanted, const Want *want)
+static RsTraceRow *make_other(const RsTraceWanted *wanted, const Want *want)
 {
+	const gboolean is_loss = want->class == RS_TRACE_CLASS_LOSS;
 	struct rs_file_source info = {.ring_count = want->ring + 1};
+	RsTraceOrigin *origin = make_origin(wanted, want, &info);
 	const RsTraceTask nobody = {.comm = ""};
-	RsTraceRecord record = {
-		.kind = RS_TRACE_RECORD_LOSS,
-		.ns = want->ns,
+	const RsTraceRecord record = {
+		.kind = is_loss ? RS_TRACE_RECORD_LOSS : RS_TRACE_RECORD_BOOT,
+		.ns = is_loss ? want->loss.own_ns : want->boot.own_ns,
 		.sorted_ns = want->ns,
-		.lost = want->lost,
+		.when.boot = want->boot.boot,
+		.lost = want->loss.lost,
 		.ring = (guint16)want->ring,
+		.origin = origin,
 	};
-	RsTraceOrigin *origin;
-	RsTraceRow *row;
+	RsTraceRow *row =
+		rs_trace_row_new(&record, &nobody, style_of(wanted), wanted->with_details);
 
-	take_name(wanted, want, &info);
-	record.origin = origin = rs_trace_origin_new(&info, TRUE, want->source, NULL);
-	row = rs_trace_row_new(&record, &nobody, style_of(wanted), wanted->with_details);
 	rs_trace_origin_free(origin);
 	return row;
 }
@@ -276,8 +308,8 @@ GPtrArray *rs_trace_wanted_end(RsTraceWanted *wanted)
 	for (guint i = 0; i < wanted->wants->len; i++) {
 		const Want *want = &g_array_index(wanted->wants, Want, i);
 
-		if (!want->is_found && want->lost)
-			wanted->rows->pdata[want->place] = make_loss(wanted, want);
+		if (want->is_found && want->class <= RS_TRACE_CLASS_BOOT)
+			wanted->rows->pdata[want->place] = make_other(wanted, want);
 	}
 	return g_steal_pointer(&wanted->rows);
 }

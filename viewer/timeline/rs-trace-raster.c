@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* How well one event in a pixel is seen, and one nanosecond of a span. */
-#define FLOOR_POINT 0.45
+#define FLOOR_POINT 0.65
 #define FLOOR_SPAN 0.30
 
 /* a * b / c, which is less than 2^64 if b <= c. */

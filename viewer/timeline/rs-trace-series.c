@@ -14,13 +14,14 @@
  * that smaller blocks cost less.
  */
 #define BLOCK_POINTS 128u
-#define BLOCK_SPANS 32u
+#define BLOCK_SPANS 64u
 #define BLOCK_MAX 128u
+#define CHUNK_MOST 16384u
 #define TAIL_FIRST 8u /* room for so many at first: most tasks of a trace have few */
 
 typedef struct {
 	RsTraceShade before; /* sums of all that is before its first item */
-	guint8 *bits;        /* differences of times, one less than items, then tags */
+	guint8 *bits;        /* differences of times, one less than items, then tags; a chunk's */
 	guint8 time_width, tag_width;
 } Block;
 
@@ -28,9 +29,11 @@ struct _RsTraceSeries {
 	RsTraceSeriesKind kind;
 	guint block; /* items of each */
 	const RsTracePalette *palette;
-	GArray *blocks; /* Block */
-	GArray *bases;  /* guint64: times of their first items, which are searched */
-	gsize packed;   /* bytes of their bits */
+	GArray *blocks;    /* Block */
+	GArray *bases;     /* guint64: times of their first items, which are searched */
+	GPtrArray *chunks; /* memory of their bits */
+	gsize chunk;       /* bytes of the last one, and those of all */
+	gsize used, packed;
 	RsTraceShade before_tail;
 	guint64 first;
 	guint n_tail, tail_room; /* the tail has an item as soon as the series has */
@@ -47,6 +50,7 @@ RsTraceSeries *rs_trace_series_new(RsTraceSeriesKind kind, const RsTracePalette 
 	series->palette = palette;
 	series->blocks = g_array_new(FALSE, FALSE, sizeof(Block));
 	series->bases = g_array_new(FALSE, FALSE, sizeof(guint64));
+	series->chunks = g_ptr_array_new_with_free_func(g_free);
 	return series;
 }
 
@@ -54,8 +58,7 @@ void rs_trace_series_free(RsTraceSeries *series)
 {
 	if (!series)
 		return;
-	for (guint i = 0; i < series->blocks->len; i++)
-		g_free(g_array_index(series->blocks, Block, i).bits);
+	g_ptr_array_unref(series->chunks);
 	g_array_unref(series->blocks);
 	g_array_unref(series->bases);
 	g_free(series->tail_ns);
@@ -72,19 +75,16 @@ static inline guint32 colour_of(const RsTraceSeries *series, guint32 tag)
 	return tag < colours->len ? g_array_index(colours, guint32, tag) : RS_TRACE_PALETTE_NONE;
 }
 
-/* Of a point `times` is 1; of a span, how many ns it lasts. */
+/* Of a point `times` is 1; of a span, how many ns it lasts. No branch depends on the colour. */
 static inline void add(const RsTraceSeries *series, RsTraceShade *sum, guint32 tag, guint64 times)
 {
 	guint32 colour = colour_of(series, tag);
+	guint64 seen = times & -(guint64)(colour != RS_TRACE_PALETTE_NONE);
 
-	if (colour == RS_TRACE_PALETTE_NONE) {
-		sum->weight += series->kind == RS_TRACE_SERIES_POINTS ? times : 0;
-		return;
-	}
-	sum->weight += times;
-	sum->red += (colour >> 16 & 0xff) * times;
-	sum->green += (colour >> 8 & 0xff) * times;
-	sum->blue += (colour & 0xff) * times;
+	sum->weight += series->kind == RS_TRACE_SERIES_POINTS ? times : seen;
+	sum->red += (colour >> 16 & 0xff) * seen;
+	sum->green += (colour >> 8 & 0xff) * seen;
+	sum->blue += (colour & 0xff) * seen;
 }
 
 static inline RsTraceShade difference(RsTraceShade a, RsTraceShade b)
@@ -154,12 +154,31 @@ static void unpack_tags(const RsTraceSeries *series, guint block, guint32 *tags)
 
 /* ---- growing ---- */
 
+/*
+ * Zeros for the bits of a block. What is read of them may reach 8 bytes farther, into the next
+ * block's or the end of the chunk.
+ */
+static guint8 *make_bits(RsTraceSeries *series, gsize size)
+{
+	guint8 *bits;
+
+	if (!series->chunks->len || series->used + size + sizeof(guint64) > series->chunk) {
+		series->chunk = CLAMP(2 * series->chunk, 2 * size + sizeof(guint64), CHUNK_MOST);
+		g_ptr_array_add(series->chunks, g_malloc0(series->chunk));
+		series->packed += series->chunk;
+		series->used = 0;
+	}
+	bits = (guint8 *)g_ptr_array_index(series->chunks, series->chunks->len - 1) + series->used;
+	series->used += size;
+	return bits;
+}
+
 /* The tail is full: it becomes a block. What comes next begins at `next`. */
 static void seal(RsTraceSeries *series, guint64 next)
 {
 	Block block = {.before = series->before_tail};
 	guint64 largest = 0, largest_tag = 0;
-	gsize times, size;
+	gsize times;
 
 	for (guint i = 0; i < series->block; i++) {
 		guint64 until = i + 1 < series->block ? series->tail_ns[i + 1] : next;
@@ -174,8 +193,7 @@ static void seal(RsTraceSeries *series, guint64 next)
 	block.time_width = (guint8)width_of(largest);
 	block.tag_width = (guint8)width_of(largest_tag);
 	times = bytes_of(series->block - 1, block.time_width);
-	size = times + bytes_of(series->block, block.tag_width) + sizeof(guint64);
-	block.bits = g_malloc0(size);
+	block.bits = make_bits(series, times + bytes_of(series->block, block.tag_width));
 	for (guint i = 0; i + 1 < series->block; i++)
 		put_bits(block.bits, i, block.time_width,
 			 series->tail_ns[i + 1] - series->tail_ns[i]);
@@ -183,7 +201,6 @@ static void seal(RsTraceSeries *series, guint64 next)
 		put_bits(block.bits + times, i, block.tag_width, series->tail_tags[i]);
 	g_array_append_val(series->bases, series->tail_ns[0]);
 	g_array_append_val(series->blocks, block);
-	series->packed += size;
 	series->n_tail = 0;
 }
 

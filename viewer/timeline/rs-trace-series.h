@@ -77,7 +77,7 @@ typedef struct {
 
 /*
  * Fills out[0..n-1]: of each stretch [edges[i], edges[i+1]). Edges do not go back. The last span
- * lasts to `end`. Each item counts in one stretch, and where 128 points or 32 spans last longer
+ * lasts to `end`. Each item counts in one stretch, and where 128 points or 64 spans last longer
  * than half a stretch, all is exact. Where they are denser:
  *   - points within 1/8 of a stretch from an edge may count on its other side,
  *   - of sums, what lies within half a stretch from an edge may be divided between its sides.

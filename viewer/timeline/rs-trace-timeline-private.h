@@ -17,12 +17,13 @@ typedef struct {
 		NOTE_EVENT, /* of ring `target`: tag is its class, task its task's tag */
 		NOTE_RUNS,  /* of ring `target`: tag is a task's */
 		NOTE_GAP,   /* of ring `target`: tag */
-		NOTE_LOSS,  /* of ring `target`: since, lost */
+		NOTE_LOSS,  /* of ring `target`: since, lost, own_ns */
+		NOTE_BOOT,  /* of ring `target`: tag is the boot's number; own_ns */
 		NOTE_STATE, /* of task `target`: tag */
 	} kind;
 	guint target;
 	guint32 tag, task;
-	guint64 ns, since, lost;
+	guint64 ns, since, lost, own_ns;
 } RsTraceTimelineNote;
 
 /* A ring as the taking thread knows it. */
@@ -75,6 +76,7 @@ struct _RsTraceTimeline {
 	RsTraceTakenClass *cache[CACHE];
 	GArray *states; /* guint8: of each task, its latest state */
 	guint n_rings;
+	gsize formats; /* bytes of the classes' formats */
 	GArray *notes; /* RsTraceTimelineNote */
 };
 

@@ -80,6 +80,8 @@ static RsTraceTakenSource *source_of(RsTraceTimeline *timeline, const RsTraceOri
 	source->index = index;
 	source->name = g_strdup(origin->escaped ? origin->escaped : "");
 	source->machine = origin->machine;
+	source->number = origin->number;
+	source->is_named = !!origin->name;
 	taken = g_new0(RsTraceTakenSource, 1);
 	taken->number = timeline->sources->len;
 	taken->machine = origin->machine;
@@ -104,6 +106,7 @@ static guint add_ring(RsTraceTimeline *timeline, guint source, guint number)
 	ring->tasks = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
 	ring->gaps = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->gap_palette);
 	ring->losses = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineLoss));
+	ring->boots = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineBoot));
 	rs_trace_timeline_lock(timeline);
 	g_ptr_array_add(timeline->rings, ring);
 	rs_trace_timeline_unlock(timeline);
@@ -200,6 +203,17 @@ static void name_task(RsTraceTimeline *timeline, guint32 tag, const char *comm, 
 
 /* ---- classes ---- */
 
+static char *format_of(RsTraceTimeline *timeline, const RsTraceEvent *event)
+{
+	g_autofree char *format = rs_trace_event_format(event);
+	gsize size = strlen(format) + 1;
+
+	if (size > RS_TRACE_TIMELINE_FORMATS - timeline->formats)
+		return NULL;
+	timeline->formats += size;
+	return g_steal_pointer(&format);
+}
+
 static guint add_class(RsTraceTimeline *timeline, const RsTraceEvent *event)
 {
 	g_autofree char *label = g_strconcat(event->system, ":", event->name, NULL);
@@ -215,6 +229,7 @@ static guint add_class(RsTraceTimeline *timeline, const RsTraceEvent *event)
 	class->system = g_strdup(is_last ? "" : event->system);
 	class->name = g_strdup(is_last ? "" : event->name);
 	class->label = is_last ? g_strdup("(other)") : g_steal_pointer(&label);
+	class->format = is_last ? NULL : format_of(timeline, event);
 	class->colour = colour_of_hash(g_str_hash(class->label));
 	rs_trace_timeline_lock(timeline);
 	g_ptr_array_add(timeline->classes, class);
@@ -418,8 +433,9 @@ static void take_loss(RsTraceTimeline *timeline, RsTraceTakenRing *ring,
 	ring->in_gap = TRUE;
 	note(timeline, (RsTraceTimelineNote){NOTE_EVENT, .target = ring->number, .ns = ns,
 					     .tag = RS_TRACE_CLASS_LOSS});
-	note(timeline, (RsTraceTimelineNote){NOTE_LOSS, .target = ring->number, .ns = ns,
-					     .since = since, .lost = record->lost});
+	note(timeline,
+	     (RsTraceTimelineNote){NOTE_LOSS, .target = ring->number, .ns = ns, .since = since,
+				   .lost = record->lost, .own_ns = record->ns});
 }
 
 gboolean rs_trace_timeline_wants_task(const RsTraceTimeline *timeline, const RsTraceRecord *record)
@@ -453,6 +469,9 @@ void rs_trace_timeline_take(RsTraceTimeline *timeline, const RsTraceRecord *reco
 			lose_sight(timeline, ring, ns);
 			note(timeline, (RsTraceTimelineNote){NOTE_EVENT, .target = ring->number,
 							     .ns = ns, .tag = RS_TRACE_CLASS_BOOT});
+			note(timeline,
+			     (RsTraceTimelineNote){NOTE_BOOT, .target = ring->number, .ns = ns,
+						   .tag = record->when.boot, .own_ns = record->ns});
 		}
 	}
 	ring->last_ns = ns;

@@ -29,6 +29,7 @@ static void ring_free(gpointer data)
 	rs_trace_series_free(ring->tasks);
 	rs_trace_series_free(ring->gaps);
 	g_array_unref(ring->losses);
+	g_array_unref(ring->boots);
 	g_free(ring);
 }
 
@@ -48,6 +49,7 @@ static void class_free(gpointer data)
 	g_free(class->system);
 	g_free(class->name);
 	g_free(class->label);
+	g_free(class->format);
 	g_free(class);
 }
 
@@ -90,7 +92,7 @@ static gboolean task_equal(gconstpointer a, gconstpointer b)
 guint32 rs_trace_timeline_state_colour(RsTraceTaskState state)
 {
 	static const guint32 states[RS_TRACE_STATES] = {
-		RS_TRACE_PALETTE_NONE, 0x2ec27e, 0xf5c211, 0x9a9996, 0xc061cb, 0x3d3846};
+		RS_TRACE_PALETTE_NONE, 0x2ec27e, 0xf5c211, 0xa5a3a0, 0xc061cb, 0x5e5c64};
 
 	return state < RS_TRACE_STATES ? states[state] : RS_TRACE_PALETTE_NONE;
 }
@@ -185,11 +187,19 @@ static void write_event(RsTraceTimeline *timeline, const RsTraceTimelineNote *no
 static void write_loss(RsTraceTimeline *timeline, const RsTraceTimelineNote *note)
 {
 	RsTraceTimelineRing *ring = g_ptr_array_index(timeline->rings, note->target);
-	RsTraceTimelineLoss loss = {note->ns, note->since, note->lost};
+	RsTraceTimelineLoss loss = {note->ns, note->since, note->lost, note->own_ns};
 
 	g_array_append_val(ring->losses, loss);
 	ring->lost += note->lost;
 	timeline->lost += note->lost;
+}
+
+static void write_boot(RsTraceTimeline *timeline, const RsTraceTimelineNote *note)
+{
+	RsTraceTimelineRing *ring = g_ptr_array_index(timeline->rings, note->target);
+	RsTraceTimelineBoot boot = {note->ns, note->own_ns, note->tag};
+
+	g_array_append_val(ring->boots, boot);
 }
 
 static void write_note(RsTraceTimeline *timeline, const RsTraceTimelineNote *note)
@@ -211,6 +221,9 @@ static void write_note(RsTraceTimeline *timeline, const RsTraceTimelineNote *not
 		break;
 	case NOTE_LOSS:
 		write_loss(timeline, note);
+		break;
+	case NOTE_BOOT:
+		write_boot(timeline, note);
 		break;
 	case NOTE_STATE:
 		task = g_ptr_array_index(timeline->tasks, note->target);

@@ -26,6 +26,7 @@ G_BEGIN_DECLS
 #define RS_TRACE_TIMELINE_RINGS 16384u
 #define RS_TRACE_TIMELINE_TASKS 65536u
 #define RS_TRACE_TIMELINE_CLASSES 16384u
+#define RS_TRACE_TIMELINE_FORMATS ((gsize)8 << 20) /* bytes of all classes' formats */
 
 typedef struct _RsTraceTimeline RsTraceTimeline;
 
@@ -41,6 +42,8 @@ enum {
 typedef struct {
 	char *system, *name; /* "" of what is no event */
 	char *label;         /* "system:name", "loss", "boot", "unknown" */
+	/* As a Linux format file; NULL: of no event, or there was no room for it. */
+	char *format;
 	guint64 count;
 	guint32 colour; /* 0xRRGGBB, from the label */
 } RsTraceTimelineClass;
@@ -57,14 +60,23 @@ typedef struct {
 	/* Spans, tag 1: records of this time are missing, or may be. */
 	RsTraceSeries *gaps;
 	GArray *losses; /* RsTraceTimelineLoss, in order */
+	GArray *boots;  /* RsTraceTimelineBoot, in order */
 	guint64 lost;   /* the sum of them */
 } RsTraceTimelineRing;
 
 typedef struct {
-	guint64 ns;    /* of the row: no later than the record behind it */
-	guint64 since; /* of the last record before it */
-	guint64 lost;  /* events */
+	guint64 ns;     /* of the row: no later than the record behind it */
+	guint64 since;  /* of the last record before it */
+	guint64 lost;   /* events */
+	guint64 own_ns; /* RsTraceRecord.ns */
 } RsTraceTimelineLoss;
+
+/* What there is to say of a boot, which only who reads a trace from its start can tell. */
+typedef struct {
+	guint64 ns;     /* of the row */
+	guint64 own_ns; /* RsTraceRecord.ns */
+	guint32 boot;
+} RsTraceTimelineBoot;
 
 /* Tags of task->states. */
 typedef enum {
@@ -94,8 +106,10 @@ typedef struct {
 
 typedef struct {
 	guint index; /* RsTraceOrigin.index */
-	char *name;  /* may be "" */
+	char *name;  /* escaped; may be "" */
 	guint machine;
+	guint32 number; /* in its session; 0: not known */
+	gboolean is_named;
 } RsTraceTimelineSource;
 
 RsTraceTimeline *rs_trace_timeline_new(void);

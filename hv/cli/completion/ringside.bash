@@ -94,6 +94,10 @@ _ringside()
 	-*) COMPREPLY=($(compgen -W "$(_ringside_options "$verb")" -- "$cur")); return ;;
 	esac
 	case $verb in
+	view)
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
+		;;
 	run | report | diff | export) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
 	enable | disable | filter | format | list)
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))

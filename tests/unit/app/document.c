@@ -185,7 +185,7 @@ void test_document_break(RsTraceDocument *document, guint64 from, guint64 until)
 
 static void take(RsTraceDocument *document, guint i, guint ring)
 {
-	static const RsTraceEvent event = {.unique = 1, .system = "test", .name = "a"};
+	static const RsTraceEvent event = {.unique = 1, .system = "test", .name = "a", .print = ""};
 	static const RsTraceTask tasks[] = {{"one", 1}, {"tw\033o", 2}, {"three", 3}};
 	guint n = i / 7 % G_N_ELEMENTS(tasks);
 	RsTraceRecord record = {.ns = document->next_ns,
@@ -250,4 +250,14 @@ static void rs_trace_document_init(RsTraceDocument *self)
 RsTraceDocument *test_document_new(void)
 {
 	return g_object_new(RS_TRACE_TYPE_DOCUMENT, NULL);
+}
+
+RsTraceTimeline *rs_trace_document_all(RsTraceDocument *document)
+{
+	return document->shown;
+}
+
+gboolean rs_trace_document_is_live(RsTraceDocument *document)
+{
+	return document->state == RS_TRACE_DOCUMENT_LIVE;
 }

@@ -7,18 +7,31 @@
 static guint32 boot = 1;
 
 static const RsTraceField switch_fields[] = {
-	{.name = "prev_state", .kind = RS_KIND_SINT, .size = 8, .is_signed = TRUE},
-	{.name = "next_comm", .kind = RS_KIND_STRING, .offset = 8, .size = 16, .elem_size = 1},
-	{.name = "next_pid", .kind = RS_KIND_SINT, .offset = 24, .size = 4, .is_signed = TRUE}};
-static const RsTraceField wakeup_fields[] = {{.name = "pid", .kind = RS_KIND_SINT, .size = 4}};
+	{.name = "prev_state", .type = "s64", .kind = RS_KIND_SINT, .size = 8, .is_signed = TRUE},
+	{.name = "next_comm",
+	 .type = "char[16]",
+	 .kind = RS_KIND_STRING,
+	 .offset = 8,
+	 .size = 16,
+	 .elem_size = 1},
+	{.name = "next_pid",
+	 .type = "s32",
+	 .kind = RS_KIND_SINT,
+	 .offset = 24,
+	 .size = 4,
+	 .is_signed = TRUE}};
+static const RsTraceField wakeup_fields[] = {
+	{.name = "pid", .type = "s32", .kind = RS_KIND_SINT, .size = 4}};
 static const RsTraceEvent switch_event = {.unique = 1000,
 					  .system = "sched",
 					  .name = "sched_switch",
+					  .print = "",
 					  .n_fields = G_N_ELEMENTS(switch_fields),
 					  .fields = switch_fields};
 static const RsTraceEvent wakeup_event = {.unique = 1001,
 					  .system = "sched",
 					  .name = "sched_wakeup",
+					  .print = "",
 					  .n_fields = G_N_ELEMENTS(wakeup_fields),
 					  .fields = wakeup_fields};
 
@@ -68,6 +81,7 @@ void guest_event(Guest *guest, guint source, guint ring, guint64 ns, guint32 pid
 	event->unique = name + 1;
 	event->system = "test";
 	event->name = names[name];
+	event->print = "";
 	take(guest, source, &record);
 }
 

@@ -50,7 +50,7 @@ static guint alpha(guint32 pixel)
 	return pixel >> 24;
 }
 
-/* A pixel has a colour just if there is something, the mean of what there is, and is denser for more. */
+/* A pixel has a colour just if something is there: its mean. It is denser for more. */
 static void test_points(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(8);

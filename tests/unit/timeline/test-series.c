@@ -125,7 +125,7 @@ static RsTraceShade brute(const Fixture *f, guint64 from, guint64 until, guint64
 /* Whether nowhere as many items as a block has lie within half a column. */
 static gboolean is_sparse(const Fixture *f, guint64 column)
 {
-	guint block = f->kind == RS_TRACE_SERIES_POINTS ? 128 : 32;
+	guint block = f->kind == RS_TRACE_SERIES_POINTS ? 128 : 64;
 
 	for (guint i = 0; i + block < f->ns->len; i++)
 		if (ns_at(f, i + block) - ns_at(f, i) <= column / 2)

@@ -3,7 +3,7 @@
 
 #define SECOND 1000000000ull
 
-/* Whatever the range, no more ticks than asked for, not far fewer, and the minor ones divide them. */
+/* No more ticks than asked for, not far fewer, and the minor ones divide them. */
 static void test_steps(void)
 {
 	for (guint64 range = 1; range < G_MAXUINT64 / 7; range = range * 7 / 3 + 1) {

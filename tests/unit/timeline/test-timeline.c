@@ -2,6 +2,8 @@
 /* What a timeline makes of a guest's records: who had which vCPU, and in which state it was. */
 #include "records.h"
 
+#include <string.h>
+
 static const RsTraceTimelineRing *ring(const Guest *guest, guint n)
 {
 	return rs_trace_timeline_ring(guest->timeline, n);
@@ -175,6 +177,8 @@ static void test_sources(void)
 			 rs_trace_timeline_task(g.timeline, 1)->colour);
 	g_assert_cmpstr(rs_trace_timeline_class(g.timeline, 3)->label, ==, "test:a");
 	g_assert_cmpuint(rs_trace_timeline_class(g.timeline, 4)->count, ==, 2);
+	g_assert_nonnull(strstr(rs_trace_timeline_class(g.timeline, 4)->format, "name: b\n"));
+	g_assert_null(rs_trace_timeline_class(g.timeline, RS_TRACE_CLASS_LOSS)->format);
 	g_assert_null(rs_trace_timeline_class(g.timeline, 5));
 	guest_clear(&g);
 }

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The pane of a running session: events are switched on and filtered in it, and their records come.
+
+    RINGSIDE_VIEWER=build/viewer/app/ringside-viewer RINGSIDE=build/hv/cli/ringside \\
+    RINGSIDE_HOSTED_DEMO=build/tests/guests/hosted/hosted-demo tests/gui/test_control.py
+"""
+import json
+import os
+import re
+
+from gui import HOSTED_DEMO, Desktop, check, run_tests, wait_for
+
+EVENT = 'pool:take'
+FIELD = 'job'
+
+
+class Live:
+    """A session, whose program has all events off, and a viewer that shows it."""
+
+    def __init__(self, desktop, name='live'):
+        self.desktop, self.name = desktop, name
+        self.process = desktop.background('run', '-q', '--name', name, '--hosted', HOSTED_DEMO, '60')
+        wait_for('its events', lambda: self.ask_safely() is not None)
+        self.viewer = desktop.start('--session', name, title=name)
+
+    def ask_safely(self):
+        try:
+            return self.events() or None
+        except AssertionError:
+            return None
+
+    def events(self):
+        rows = json.loads(self.desktop.ringside('list', '-j', '-s', self.name))
+        return {f'{row["system"]}:{row["name"]}': row for row in rows}
+
+    def is_on(self, event=EVENT):
+        return self.events()[event]['enabled']
+
+    def check_button(self, event=EVENT):
+        return self.viewer.find('check box', f'Record {event}')
+
+    def press(self, role, name):
+        """Clicks on what has come to rest: panes slide in."""
+        last = []
+
+        def rests():
+            last.append(self.viewer.find(role, name).box())
+            return len(last) > 2 and last[-1] == last[-2] == last[-3]
+        wait_for(f'{name!r} stays where it is', rests)
+        self.viewer.find(role, name).press()
+
+    def end(self):
+        self.desktop.ringside('stop', '-s', self.name)
+        self.process.wait(30)
+
+
+def count_of(text):
+    return int(text.replace(',', '')) if re.fullmatch(r'[\d,]+', text) else 0
+
+
+def test_switch():
+    """An event is switched on here, and is recorded; and elsewhere, which shows here."""
+    with Desktop() as desktop:
+        live = Live(desktop)
+        box = live.check_button()
+        check(not box.has('checked') and not live.is_on(), 'at first it is off')
+        live.press('check box', f'Record {EVENT}')
+        wait_for('the session has it on', live.is_on)
+        wait_for('the button says so', lambda: live.check_button().has('checked'))
+        owners = live.events()[EVENT]['owners']
+        check([o['name'] for o in owners] == ['host'], f'as if the command line had asked for it: {owners}')
+        wait_for('its records come and are counted', lambda: any(
+            count_of(label.name) > 0 for label in live.viewer.every('label')))
+        desktop.shot('control')
+        live.press('label', 'Figures')
+        wait_for('its rings are described', lambda: live.viewer.every('label', re.compile('overwrite the oldest')))
+        wait_for('and what was lost', lambda: live.viewer.every('label', re.compile('[0-9]+ overwritten, [0-9]+ refused')))
+        desktop.shot('control-figures')
+        live.press('label', 'Figures')
+        desktop.ringside('disable', '-s', live.name, EVENT)
+        wait_for('what others change shows here', lambda: not live.check_button().has('checked'))
+        live.press('check box', 'Record pool')
+        wait_for('a system is switched as a whole',
+                 lambda: all(e['enabled'] for name, e in live.events().items() if name.startswith('pool:')))
+        desktop.ringside('disable', '-s', live.name, EVENT)
+        wait_for('of which a part is off then', lambda: live.viewer.find('check box', 'Record pool').has('indeterminate'))
+        live.end()
+        wait_for('the end is told', lambda: live.viewer.every('label', re.compile('session has ended')))
+        check(not live.check_button().has('sensitive'), 'and nothing can be switched any more')
+        live.viewer.quit()
+
+
+def test_filter():
+    """A filter is completed, refused with a mark at its mistake, and applied."""
+    with Desktop() as desktop:
+        live = Live(desktop)
+        live.press('label', EVENT.split(':')[1])
+        title = f'Filter of {EVENT}'
+        wait_for('the entry can be used', lambda: live.viewer.find('text', title).has('sensitive'))
+        live.press('text', title)
+        wait_for('it has the focus', lambda: live.viewer.find('text', title).has('focused'))
+        desktop.type(FIELD[:2])
+        wait_for('fields are offered', lambda: live.viewer.every('label', FIELD + ' '))
+        desktop.shot('control-completion')
+        desktop.key('Tab')
+        wait_for('Tab takes one', lambda: live.viewer.find('text', title).text == FIELD + ' ')
+        desktop.type('& 1')
+        desktop.key('Escape')
+        desktop.key('Return')
+        wait_for('the session has it', lambda: live.events()[EVENT]['filter'] == f'{FIELD} & 1')
+        wait_for('which shows below the name', lambda: live.viewer.every('label', f'if {FIELD} & 1'))
+        desktop.key('ctrl+a')
+        desktop.type('nix == 3')
+        desktop.key('Escape')
+        desktop.key('Return')
+        wait_for('a mistake is told', lambda: live.viewer.every('label', re.compile("has no field 'nix'")))
+        check('no field' in live.viewer.find('text', title).description, 'which a screen reader says, too')
+        check(live.events()[EVENT]['filter'] == f'{FIELD} & 1', 'and nothing has changed')
+        desktop.shot('control-filter-error')
+        live.end()
+        live.viewer.quit()
+
+
+def test_record():
+    """A recording begins and ends, and its file can be read."""
+    with Desktop() as desktop:
+        live = Live(desktop)
+        desktop.ringside('enable', '-s', live.name, EVENT)
+        live.press('push button', 'Record…')
+        dialog = wait_for('a dialog', lambda: desktop.windows('Record To'))[-1]
+        desktop._xdotool('windowfocus', '--sync', dialog)
+        path = desktop.path('here.rst')
+        wait_for('a name is asked for', lambda: live.viewer.every('text', re.compile('Name')))
+        desktop.key('ctrl+a')
+        desktop.type(path)
+        desktop.key('Return')
+        live.viewer.find('push button', 'Stop')
+        wait_for('the file grows', lambda: os.path.exists(path) and os.path.getsize(path) > 0)
+        wait_for('and its size is shown', lambda: live.viewer.every('label', re.compile(r'here.rst\n.*B · 0:0[1-9]')))
+        desktop.shot('control-recording')
+        live.press('push button', 'Stop')
+        wait_for('its end is told', lambda: live.viewer.every('label', re.compile('here.rst has [0-9,]+ events')))
+        lines = desktop.ringside('report', path).splitlines()
+        check(any(EVENT in line for line in lines), f'{len(lines)} lines can be read')
+        live.press('push button', 'Pause')
+        wait_for('the guest is paused', lambda: 'paused' in desktop.ringside('ps'))
+        live.press('push button', 'Resume')
+        wait_for('and runs on', lambda: 'paused' not in desktop.ringside('ps'))
+        live.end()
+        live.viewer.quit()
+
+
+if __name__ == '__main__':
+    run_tests([test_switch, test_filter, test_record])

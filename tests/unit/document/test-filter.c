@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "traces.h"
+#include "filter/rs-trace-selection.h"
+#include "rs-trace-error.h"
+#include "rs-trace-reader.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+typedef struct {
+	GRand *rand;
+	char *path;
+	const char *paths[2];
+	RsTraceDocument *document;
+} Fixture;
+
+static void set_up(Fixture *f, gconstpointer back)
+{
+	f->rand = g_rand_new_with_seed(5);
+	f->path = traces_write(
+		f->rand,
+		&(Plan){.sources = 3, .windows = 60, .session = 1, .back = GPOINTER_TO_INT(back)});
+	f->paths[0] = f->path;
+	f->document = traces_open(f->paths);
+}
+
+static void tear_down(Fixture *f, gconstpointer unused)
+{
+	rs_trace_document_close(f->document);
+	g_object_unref(f->document);
+	g_unlink(f->path);
+	g_free(f->path);
+	g_rand_free(f->rand);
+}
+
+static guint64 count_rows(RsTraceTimeline *timeline)
+{
+	guint64 n;
+
+	rs_trace_timeline_lock(timeline);
+	n = rs_trace_timeline_n_rows(timeline);
+	rs_trace_timeline_unlock(timeline);
+	return n;
+}
+
+/* The lines that a plain reading leaves, by "source/ring". */
+static GHashTable *choose(const Fixture *f, const char *filter, gboolean only)
+{
+	const char *const filters[] = {filter, NULL};
+	g_autoptr(RsTraceSelection) selection = rs_trace_selection_new(
+		&(RsTraceSelectionConfig){.filters = filters, .only_filtered = only}, NULL);
+	GHashTable *lines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+						  (GDestroyNotify)g_ptr_array_unref);
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(f->path, NULL, NULL);
+	const RsTraceRecord *record;
+
+	while ((record = rs_trace_reader_next(reader, NULL, NULL)))
+		if (rs_trace_selection_matches(selection, record, rs_trace_reader_task(reader)))
+			traces_take(lines, reader, record);
+	return lines;
+}
+
+static void check_filter(Fixture *f, const char *filter)
+{
+	g_autoptr(GHashTable) lines = choose(f, filter, FALSE);
+	GError *error = NULL;
+
+	rs_trace_document_set_filter(f->document, (const char *const[]){filter, NULL}, &error);
+	g_assert_no_error(error);
+	traces_wait(rs_trace_document_filter_progress(f->document) == 1);
+	g_assert_cmpuint(
+		traces_check(f->document, rs_trace_document_shown(f->document), lines, f->rand), ==,
+		traces_count(lines));
+}
+
+static void test_filter(Fixture *f, gconstpointer unused)
+{
+	check_filter(f, "next == 3");
+	check_filter(f, "sched:switch: prev & 1");
+	check_filter(f, "CPU == 1");
+	check_filter(f, "COMM == \"worker\"");
+	g_assert_true(rs_trace_document_set_filter(f->document, NULL, NULL));
+	g_assert_true(rs_trace_document_shown(f->document) == rs_trace_document_all(f->document));
+	g_assert_cmpfloat(rs_trace_document_filter_progress(f->document), ==, 1);
+}
+
+/* What the old filter left can still be read by who has it. */
+static void test_kept(Fixture *f, gconstpointer unused)
+{
+	g_autoptr(RsTraceTimeline) old = NULL;
+	g_autoptr(GPtrArray) rows = NULL;
+
+	check_filter(f, "next == 3");
+	old = rs_trace_timeline_ref(rs_trace_document_shown(f->document));
+	check_filter(f, "next == 4");
+	rows = traces_fetch(f->document, old, 0, 10, FALSE);
+	g_assert_cmpuint(rows->len, ==, 10);
+}
+
+static void test_bad(Fixture *f, gconstpointer unused)
+{
+	g_autoptr(GError) error = NULL;
+
+	check_filter(f, "next == 3");
+	g_assert_false(rs_trace_document_set_filter(
+		f->document, (const char *const[]){"next ==", NULL}, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
+	g_assert_cmpstr(rs_trace_document_filter(f->document)[0], ==, "next == 3");
+}
+
+/* Only records can tell that no event has the field. */
+static void test_no_field(Fixture *f, gconstpointer unused)
+{
+	check_filter(f, "nothing == 3");
+	traces_wait(rs_trace_document_filter_error(f->document));
+	g_assert_nonnull(strstr(rs_trace_document_filter_error(f->document)->message, "nothing"));
+	check_filter(f, "next == 3");
+	g_assert_null(rs_trace_document_filter_error(f->document));
+}
+
+static void test_pick(Fixture *f, gconstpointer unused)
+{
+	static const char *const texts[] = {"sched:switch: next == 1", "demo:*: CPU >= 0"};
+	RsTraceTimeline *picks[G_N_ELEMENTS(texts)];
+
+	for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+		const char *const filters[] = {texts[i], NULL};
+
+		picks[i] = rs_trace_document_pick(f->document, filters, NULL);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_autoptr(GHashTable) lines = choose(f, texts[i], TRUE);
+
+		traces_wait(count_rows(picks[i]) == traces_count(lines));
+		traces_check(f->document, picks[i], lines, f->rand);
+		rs_trace_timeline_unref(picks[i]);
+	}
+}
+
+/* ---- where a mistake is ---- */
+
+static void test_mistakes(void)
+{
+	static const struct {
+		const char *text;
+		guint at;
+	} mistakes[] = {
+		{"a == 1 && && b == 2", 10},
+		{"sched:switch: a == 1 )", 21},
+		{"a == \"x", 5},
+	};
+	guint at, length;
+
+	g_assert_true(rs_trace_document_check_filter("a == 1 && b == 2", NULL, NULL, NULL));
+	g_assert_true(rs_trace_document_check_filter("sched:*: a == 1", NULL, NULL, NULL));
+	for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++) {
+		g_autofree char *message = NULL;
+
+		g_assert_false(
+			rs_trace_document_check_filter(mistakes[i].text, &at, &length, &message));
+		g_test_message("%s: %u+%u %s", mistakes[i].text, at, length, message);
+		g_assert_cmpuint(at, ==, mistakes[i].at);
+	}
+	g_assert_false(rs_trace_document_check_filter("", NULL, NULL, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#define ADD(name, how) g_test_add("/filter/" #name, Fixture, how, set_up, test_##name, tear_down)
+	ADD(filter, NULL);
+	g_test_add("/filter/back", Fixture, GINT_TO_POINTER(TRUE), set_up, test_filter, tear_down);
+	ADD(kept, NULL);
+	ADD(bad, NULL);
+	ADD(no_field, NULL);
+	ADD(pick, NULL);
+	g_test_add_func("/filter/mistakes", test_mistakes);
+	return g_test_run();
+}

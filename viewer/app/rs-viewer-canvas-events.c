@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* Which events a lane has: the nearest to a moment, the next one, and what is at a place. */
+#include "app/rs-viewer-canvas-private.h"
+#include "app/rs-viewer-time.h"
+#include "rs-trace-escape.h"
+#include "timeline/rs-trace-ticks.h"
+
+#include <glib/gi18n.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SAME_TIME 4096u /* rows of one time that are looked at */
+#define LOSSES_MAX 100000u
+
+/* The events of a lane in their order: a series, or all rows of a timeline. */
+typedef struct {
+	RsTraceTimeline *timeline;   /* whose classes they have; it is locked */
+	const RsTraceSeries *series; /* NULL: all rows */
+	guint ring;                  /* of a vCPU's lane; else G_MAXUINT */
+} Events;
+
+/* Locks the timeline. FALSE: the lane has none (yet), and nothing is locked. */
+static gboolean events_begin(RsViewerCanvas *canvas, RsViewerLane *lane, Events *events)
+{
+	RsViewerStrip *strip = rs_viewer_strip_of(lane);
+
+	*events =
+		(Events){.timeline = rs_trace_document_shown(canvas->document), .ring = G_MAXUINT};
+	if (rs_viewer_lane_is_heading(lane))
+		return FALSE;
+	if (rs_viewer_lane_is_chosen(lane)) {
+		events->timeline = strip->pick;
+		if (strip->pick)
+			rs_trace_timeline_lock(strip->pick);
+		return strip->pick != NULL;
+	}
+	rs_trace_timeline_lock(events->timeline);
+	if (lane->kind == RS_VIEWER_LANE_RING) {
+		const RsTraceTimelineRing *ring =
+			rs_viewer_strip_ring(events->timeline, lane, &events->ring);
+
+		events->series = ring ? ring->events : NULL;
+	} else if (strip->of == events->timeline) {
+		events->series = strip->task_events;
+	}
+	if (!events->series)
+		rs_trace_timeline_unlock(events->timeline);
+	return events->series != NULL;
+}
+
+static guint64 events_count(const Events *events)
+{
+	return events->series ? rs_trace_series_count(events->series)
+			      : rs_trace_timeline_n_rows(events->timeline);
+}
+
+static guint64 events_rank(const Events *events, guint64 ns)
+{
+	return events->series ? rs_trace_series_rank(events->series, ns)
+			      : rs_trace_timeline_rank(events->timeline, ns);
+}
+
+/* As a row of the timeline; of a task's events the ring is not known. FALSE: there is none. */
+static gboolean events_read(const Events *events, guint64 index, RsTraceTimelineRow *row)
+{
+	*row = (RsTraceTimelineRow){.ring = events->ring, .index = index};
+	if (events->series)
+		return rs_trace_series_read(events->series, index, 1, &row->ns, &row->class) == 1;
+	return rs_trace_timeline_rows(events->timeline, index, 1, row) == 1;
+}
+
+/* What of a row is the same in each timeline of a document. */
+typedef struct {
+	guint64 ns;
+	char *label;
+	guint source, ring; /* G_MAXUINT: of any */
+} Mark;
+
+static void mark(const Events *events, const RsTraceTimelineRow *row, Mark *out)
+{
+	const RsTraceTimelineClass *class = rs_trace_timeline_class(events->timeline, row->class);
+	const RsTraceTimelineRing *ring =
+		row->ring == G_MAXUINT ? NULL : rs_trace_timeline_ring(events->timeline, row->ring);
+
+	out->ns = row->ns;
+	out->label = g_strdup(class ? class->label : "");
+	out->source = ring ? ring->source : G_MAXUINT;
+	out->ring = ring ? ring->ring : G_MAXUINT;
+}
+
+static gboolean is_marked(const RsTraceTimeline *timeline, const RsTraceTimelineRow *row,
+			  const Mark *wanted)
+{
+	const RsTraceTimelineClass *class = rs_trace_timeline_class(timeline, row->class);
+	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(timeline, row->ring);
+
+	return class && ring && strcmp(class->label, wanted->label) == 0 &&
+	       (wanted->source == G_MAXUINT ||
+		(ring->source == wanted->source && ring->ring == wanted->ring));
+}
+
+/* The row of a timeline, which is locked, that is so marked. G_MAXUINT64: there is none. */
+static guint64 find_row(const RsTraceTimeline *timeline, const Mark *wanted)
+{
+	const guint64 first = rs_trace_timeline_rank(timeline, wanted->ns);
+	RsTraceTimelineRow rows[64];
+
+	for (guint64 at = first; at < first + SAME_TIME;) {
+		const guint n = rs_trace_timeline_rows(timeline, at, G_N_ELEMENTS(rows), rows);
+
+		for (guint i = 0; i < n; i++) {
+			if (rows[i].ns != wanted->ns)
+				return G_MAXUINT64;
+			if (is_marked(timeline, &rows[i], wanted))
+				return at + i;
+		}
+		if (n == 0)
+			return G_MAXUINT64;
+		at += n;
+	}
+	return G_MAXUINT64;
+}
+
+/* Unlocks the timeline of the events. FALSE: there is none of that index. */
+static gboolean take_hit(RsViewerCanvas *canvas, const Events *events, guint64 index,
+			 RsViewerHit *hit)
+{
+	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
+	RsTraceTimelineRow row;
+	Mark wanted;
+
+	if (!events_read(events, index, &row)) {
+		rs_trace_timeline_unlock(events->timeline);
+		return FALSE;
+	}
+	mark(events, &row, &wanted);
+	hit->ns = row.ns;
+	hit->index = index;
+	hit->row = G_MAXUINT64;
+	if (events->timeline == shown && events->ring != G_MAXUINT) {
+		hit->row = rs_trace_timeline_row_of(shown, events->ring, index);
+		rs_trace_timeline_unlock(shown);
+	} else {
+		rs_trace_timeline_unlock(events->timeline);
+		rs_trace_timeline_lock(shown);
+		hit->row = find_row(shown, &wanted);
+		rs_trace_timeline_unlock(shown);
+	}
+	hit->label = rs_trace_escape(wanted.label, -1, NULL);
+	g_free(wanted.label);
+	return TRUE;
+}
+
+gboolean rs_viewer_canvas_nearest(RsViewerCanvas *canvas, RsViewerLane *lane, guint64 ns,
+				  guint64 reach, RsViewerHit *hit)
+{
+	RsTraceTimelineRow before, after;
+	gboolean has_before, has_after;
+	Events events;
+	guint64 index;
+
+	if (!events_begin(canvas, lane, &events))
+		return FALSE;
+	index = events_rank(&events, ns);
+	has_after = events_read(&events, index, &after) && after.ns - ns <= reach;
+	has_before =
+		index > 0 && events_read(&events, index - 1, &before) && ns - before.ns <= reach;
+	if (!has_before && !has_after) {
+		rs_trace_timeline_unlock(events.timeline);
+		return FALSE;
+	}
+	if (has_before && (!has_after || ns - before.ns < after.ns - ns))
+		index--;
+	return take_hit(canvas, &events, index, hit);
+}
+
+static void choose(RsViewerCanvas *canvas, RsViewerLane *lane, RsViewerHit *hit)
+{
+	canvas->hit_lane = lane;
+	canvas->hit_index = hit->index;
+	canvas->hit_ns = hit->ns;
+	rs_viewer_view_set_current(canvas->view, hit->ns, hit->row);
+	g_free(hit->label);
+}
+
+void rs_viewer_canvas_choose_at(RsViewerCanvas *canvas, RsViewerLane *lane, double x)
+{
+	const guint64 ns = rs_viewer_canvas_time_at(canvas, x);
+	const guint64 reach = ns - MIN(ns, rs_viewer_canvas_time_at(canvas, x - 12));
+	RsViewerHit hit;
+
+	if (lane && rs_viewer_canvas_nearest(canvas, lane, ns, MAX(reach, 1), &hit))
+		choose(canvas, lane, &hit);
+	else
+		rs_viewer_view_set_current(canvas->view, ns, G_MAXUINT64);
+}
+
+gboolean rs_viewer_canvas_step(RsViewerCanvas *canvas, gboolean forward)
+{
+	RsViewerLane *lane = canvas->lane;
+	guint64 ns, row, index;
+	RsViewerHit hit;
+	Events events;
+
+	if (!lane || !events_begin(canvas, lane, &events))
+		return FALSE;
+	if (!rs_viewer_view_current(canvas->view, &ns, &row))
+		rs_viewer_view_range(canvas->view, &ns, &row);
+	if (canvas->hit_lane == lane && canvas->hit_ns == ns)
+		index = forward ? canvas->hit_index + 1 : canvas->hit_index - 1;
+	else
+		index = forward ? events_rank(&events, ns + 1) : events_rank(&events, ns) - 1;
+	/* Before the first one it is very large. */
+	if (index >= events_count(&events)) {
+		rs_trace_timeline_unlock(events.timeline);
+		return FALSE;
+	}
+	if (!take_hit(canvas, &events, index, &hit))
+		return FALSE;
+	ns = hit.ns;
+	choose(canvas, lane, &hit);
+	rs_viewer_view_show(canvas->view, ns);
+	return TRUE;
+}
+
+/* ---- what there is ---- */
+
+static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint64 from,
+			    guint64 until)
+{
+	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
+	guint low = 0, high = ring->losses->len;
+	guint64 lost = 0;
+
+	while (low < high) {
+		const guint middle = low + (high - low) / 2;
+
+		if (losses[middle].ns < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (guint i = low; i < ring->losses->len && i < low + LOSSES_MAX; i++) {
+		if (losses[i].since >= until)
+			break;
+		lost += losses[i].lost;
+	}
+	if (lost > 0)
+		g_string_append_printf(out,
+				       g_dngettext(NULL, "\n%" PRIu64 " event lost here",
+						   "\n%" PRIu64 " events lost here", (gulong)lost),
+				       lost);
+}
+
+static void append_task(GString *out, const RsTraceTimelineTask *task)
+{
+	g_autofree char *comm = rs_trace_escape(task->comm, (gssize)strnlen(task->comm, 64), NULL);
+
+	g_string_append_printf(out, "\n%s %u", comm, task->pid);
+}
+
+/* Which task has the vCPU at that moment, and since when. */
+static void describe_vcpu(GString *out, const RsTraceTimeline *all, const RsTraceTimelineRing *ring,
+			  guint64 at)
+{
+	const guint64 index = rs_trace_series_rank(ring->tasks, at + (at < G_MAXUINT64));
+	const RsTraceTimelineTask *task;
+	guint64 ns[2];
+	guint32 tags[2];
+	guint n;
+
+	if (index == 0)
+		return;
+	n = rs_trace_series_read(ring->tasks, index - 1, 2, ns, tags);
+	if (n == 0 || tags[0] == RS_TRACE_TASK_TAG_UNKNOWN)
+		return;
+	task = rs_trace_timeline_task_of_tag(all, tags[0]);
+	if (task)
+		append_task(out, task);
+	else
+		g_string_append_printf(out, "\n%s", _("idle"));
+	if (n == 2) {
+		g_autofree char *duration = rs_viewer_time_duration(ns[1] - ns[0]);
+
+		g_string_append_printf(out, " · %s", duration);
+	}
+}
+
+static void describe_state(GString *out, const RsTraceTimelineTask *task, guint64 at)
+{
+	static const char *const states[RS_TRACE_STATES] = {N_("state not known"), N_("running"),
+							    N_("runnable"),        N_("blocked"),
+							    N_("stopped"),         N_("dead")};
+	const guint64 index = rs_trace_series_rank(task->states, at + (at < G_MAXUINT64));
+	guint64 ns[2];
+	guint32 tags[2];
+	const guint n = index > 0 ? rs_trace_series_read(task->states, index - 1, 2, ns, tags) : 0;
+
+	if (n == 0 || tags[0] >= RS_TRACE_STATES)
+		return;
+	g_string_append_printf(out, "\n%s", _(states[tags[0]]));
+	if (n == 2) {
+		g_autofree char *duration = rs_viewer_time_duration(ns[1] - ns[0]);
+
+		g_string_append_printf(out, " · %s", duration);
+	}
+}
+
+static void describe_spans(RsViewerCanvas *canvas, GString *out, RsViewerLane *lane, guint64 from,
+			   guint64 until)
+{
+	RsTraceTimeline *all = rs_trace_document_all(canvas->document);
+	guint number;
+
+	rs_trace_timeline_lock(all);
+	if (lane->kind == RS_VIEWER_LANE_RING) {
+		const RsTraceTimelineRing *ring = rs_viewer_strip_ring(all, lane, &number);
+
+		if (ring) {
+			describe_vcpu(out, all, ring, from);
+			describe_losses(out, ring, from, until);
+		}
+	} else if (lane->kind == RS_VIEWER_LANE_TASK) {
+		const RsTraceTimelineTask *task = rs_viewer_strip_task(all, lane, &number);
+
+		if (task)
+			describe_state(out, task, from);
+	}
+	rs_trace_timeline_unlock(all);
+}
+
+static void describe_events(RsViewerCanvas *canvas, GString *out, RsViewerLane *lane, guint64 from,
+			    guint64 until)
+{
+	RsTraceTimelineRow row;
+	guint64 first, count;
+	Events events;
+
+	if (!events_begin(canvas, lane, &events))
+		return;
+	first = events_rank(&events, from);
+	count = events_rank(&events, until) - first;
+	if (count > 0 && events_read(&events, first, &row)) {
+		const RsTraceTimelineClass *class =
+			rs_trace_timeline_class(events.timeline, row.class);
+		g_autofree char *label = rs_trace_escape(class ? class->label : "", -1, NULL);
+
+		g_string_append_printf(out, "\n%s", label);
+		if (count > 1)
+			g_string_append_printf(out,
+					       g_dngettext(NULL, " and %" PRIu64 " more event",
+							   " and %" PRIu64 " more events",
+							   (gulong)(count - 1)),
+					       count - 1);
+	}
+	rs_trace_timeline_unlock(events.timeline);
+}
+
+char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guint64 from,
+				guint64 until)
+{
+	const RsViewerStrip *strip = lane->strip;
+	GString *out;
+
+	if (rs_viewer_lane_is_heading(lane))
+		return NULL;
+	out = g_string_new(lane->label);
+	describe_spans(canvas, out, lane, from, until);
+	describe_events(canvas, out, lane, from, until);
+	if (strip && strip->values) {
+		const guint64 rank = rs_viewer_values_rank(strip->values, until);
+
+		if (rank > 0)
+			g_string_append_printf(out, "\n%.15g",
+					       rs_viewer_values_at(strip->values, rank - 1, NULL));
+	}
+	if (strip && strip->error)
+		g_string_append_printf(out, "\n%s", strip->error);
+	return g_string_free(out, FALSE);
+}

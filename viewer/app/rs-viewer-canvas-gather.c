@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What lanes show that the timeline does not have at hand: the events of a task are gathered and
+ * pairs are made on threads, and the values of a counter are read from the trace.
+ */
+#include "app/rs-viewer-canvas-private.h"
+#include "rs-trace-escape.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#define ALL_OF "%s: CPU >= 0" /* each event of a glob */
+#define AT_ONCE 2u            /* threads that gather */
+#define KEPT 96u              /* lanes whose events are kept */
+#define READ_ROWS 1000u       /* of a counter, in one request */
+#define VALUES_MAX 2000000u
+#define PAIR_ROWS 256u /* that are paired under one lock */
+
+/* It is to be drawn anew. */
+static void touch(RsViewerCanvas *canvas, RsViewerStrip *strip)
+{
+	strip->stamp = 0;
+	gtk_widget_queue_draw(GTK_WIDGET(canvas));
+}
+
+/* ---- events of a task ---- */
+
+typedef struct {
+	RsTraceTimeline *timeline;
+	guint number;
+	guint64 n_events; /* of the task, before */
+	gint64 took;
+	RsTraceSeries *events;
+	RsViewerLane *lane;        /* alive if this is not cancelled: */
+	GCancellable *cancellable; /* the strip's */
+} Gathering;
+
+static void gathering_free(gpointer data)
+{
+	Gathering *gathering = data;
+
+	rs_trace_series_free(gathering->events);
+	rs_trace_timeline_unref(gathering->timeline);
+	g_object_unref(gathering->cancellable);
+	g_free(gathering);
+}
+
+static void gather(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	Gathering *gathering = data;
+	const gint64 start = g_get_monotonic_time();
+
+	gathering->events = rs_trace_timeline_task_events(gathering->timeline, gathering->number);
+	gathering->took = g_get_monotonic_time() - start;
+	g_task_return_boolean(task, TRUE);
+}
+
+/* What was gathered first and is not in view goes. */
+static void keep(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	g_ptr_array_remove(canvas->gathered, lane);
+	g_ptr_array_add(canvas->gathered, lane);
+	for (guint i = 0; i < canvas->gathered->len && canvas->gathered->len > KEPT;) {
+		RsViewerStrip *strip = ((RsViewerLane *)canvas->gathered->pdata[i])->strip;
+
+		if (strip->seen == canvas->frames) {
+			i++;
+			continue;
+		}
+		g_clear_pointer(&strip->task_events, rs_trace_series_free);
+		g_clear_pointer(&strip->of, rs_trace_timeline_unref);
+		g_ptr_array_remove_index(canvas->gathered, i);
+	}
+}
+
+static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
+{
+	RsViewerCanvas *canvas = RS_VIEWER_CANVAS(object);
+	Gathering *gathering = g_task_get_task_data(G_TASK(result));
+	RsViewerStrip *strip;
+
+	canvas->n_gathering--;
+	if (g_cancellable_is_cancelled(gathering->cancellable))
+		return;
+	strip = gathering->lane->strip;
+	rs_trace_series_free(strip->task_events);
+	rs_trace_timeline_unref(strip->of);
+	strip->task_events = g_steal_pointer(&gathering->events);
+	strip->of = rs_trace_timeline_ref(gathering->timeline);
+	strip->n_gathered = gathering->n_events;
+	/* Of a trace that grows, no more than a tenth of the time goes into it. */
+	strip->next_gather = g_get_monotonic_time() + 10 * gathering->took;
+	strip->is_busy = FALSE;
+	keep(canvas, gathering->lane);
+	touch(canvas, strip);
+}
+
+static gboolean on_waited(gpointer data)
+{
+	RsViewerCanvas *canvas = data;
+
+	canvas->wait = 0;
+	gtk_widget_queue_draw(GTK_WIDGET(canvas));
+	return G_SOURCE_REMOVE;
+}
+
+/* Lanes in view are asked for again when they are drawn. */
+static gboolean is_early(RsViewerCanvas *canvas, const RsViewerStrip *strip)
+{
+	const gint64 left = strip->next_gather - g_get_monotonic_time();
+
+	if (left <= 0)
+		return FALSE;
+	if (!canvas->wait)
+		canvas->wait = g_timeout_add((guint)MIN(left / 1000 + 1, 10000), on_waited, canvas);
+	return TRUE;
+}
+
+static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
+	RsViewerStrip *strip = rs_viewer_strip_of(lane);
+	const RsTraceTimelineTask *task;
+	guint64 n_events = 0;
+	Gathering *gathering;
+	guint number;
+
+	if (strip->is_busy || canvas->n_gathering >= AT_ONCE)
+		return;
+	rs_trace_timeline_lock(shown);
+	task = rs_viewer_strip_task(shown, lane, &number);
+	if (task)
+		n_events = task->events;
+	rs_trace_timeline_unlock(shown);
+	if (!task ||
+	    (strip->of == shown && (strip->n_gathered == n_events || is_early(canvas, strip))))
+		return;
+	gathering = g_new0(Gathering, 1);
+	gathering->timeline = rs_trace_timeline_ref(shown);
+	gathering->number = number;
+	gathering->n_events = n_events;
+	gathering->lane = lane;
+	gathering->cancellable = g_object_ref(strip->cancellable);
+	strip->is_busy = TRUE;
+	canvas->n_gathering++;
+	g_autoptr(GTask) work = g_task_new(canvas, NULL, on_gathered, NULL);
+
+	g_task_set_task_data(work, gathering, gathering_free);
+	g_task_run_in_thread(work, gather);
+}
+
+/* ---- pairs ---- */
+
+typedef struct {
+	RsTraceTimeline *pick;
+	RsViewerPairs *pairs;
+	gboolean is_complete;
+	guint64 taken;
+	RsViewerLane *lane;
+	GCancellable *cancellable;
+} Pairing;
+
+static void pairing_free(gpointer data)
+{
+	Pairing *pairing = data;
+
+	rs_viewer_pairs_unref(pairing->pairs);
+	rs_trace_timeline_unref(pairing->pick);
+	g_object_unref(pairing->cancellable);
+	g_free(pairing);
+}
+
+static void pair(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	Pairing *pairing = data;
+	guint n = 1;
+
+	while (n > 0 && !g_cancellable_is_cancelled(pairing->cancellable)) {
+		rs_trace_timeline_lock(pairing->pick);
+		n = rs_viewer_pairs_step(pairing->pairs, PAIR_ROWS, pairing->is_complete);
+		rs_trace_timeline_unlock(pairing->pick);
+		pairing->taken += n;
+	}
+	g_task_return_boolean(task, TRUE);
+}
+
+static void on_paired(GObject *object, GAsyncResult *result, gpointer data)
+{
+	const Pairing *pairing = g_task_get_task_data(G_TASK(result));
+
+	if (g_cancellable_is_cancelled(pairing->cancellable))
+		return;
+	((RsViewerStrip *)pairing->lane->strip)->is_busy = FALSE;
+	if (pairing->taken > 0)
+		touch(RS_VIEWER_CANVAS(object), pairing->lane->strip);
+}
+
+static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	RsViewerStrip *strip = lane->strip;
+	Pairing *pairing;
+
+	if (strip->is_busy || !strip->pairs)
+		return;
+	pairing = g_new0(Pairing, 1);
+	pairing->pick = rs_trace_timeline_ref(strip->pick);
+	pairing->pairs = rs_viewer_pairs_ref(strip->pairs);
+	pairing->lane = lane;
+	pairing->cancellable = g_object_ref(strip->cancellable);
+	strip->is_busy = TRUE;
+	g_autoptr(GTask) work = g_task_new(canvas, NULL, on_paired, NULL);
+
+	g_task_set_task_data(work, pairing, pairing_free);
+	g_task_run_in_thread(work, pair);
+}
+
+/* ---- counters ---- */
+
+typedef struct {
+	RsViewerCanvas *canvas; /* both alive if this is not cancelled: */
+	RsViewerLane *lane;
+	GCancellable *cancellable;
+	guint n;
+} Reading;
+
+static void reading_free(Reading *reading)
+{
+	g_object_unref(reading->cancellable);
+	g_free(reading);
+}
+
+/* "system:event.field": the field. NULL: it has none. */
+static const char *field_of(const char *text)
+{
+	const char *dot = strrchr(text, '.');
+
+	return dot && dot != text && dot[1] ? dot + 1 : NULL;
+}
+
+/* FALSE: the row has no such field, or it is no number. */
+static gboolean value_of(const RsTraceRow *row, const char *name, double *value)
+{
+	for (guint i = 0; row->fields && i < row->fields->len; i++) {
+		const RsTraceRowField *field = row->fields->pdata[i];
+		const char *raw = field->raw;
+		char *end;
+
+		if (strcmp(field->name, name) != 0 || !raw)
+			continue;
+		*value = g_str_has_prefix(raw, "0x") ? (double)g_ascii_strtoull(raw, &end, 16)
+						     : g_ascii_strtod(raw, &end);
+		return end != raw && *end == '\0';
+	}
+	return FALSE;
+}
+
+static void on_read(GObject *object, GAsyncResult *result, gpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) rows =
+		rs_trace_document_read_finish(RS_TRACE_DOCUMENT(object), result, &error);
+	Reading *reading = data;
+	RsViewerStrip *strip;
+
+	if (g_cancellable_is_cancelled(reading->cancellable)) {
+		reading_free(reading);
+		return;
+	}
+	strip = reading->lane->strip;
+	strip->is_busy = FALSE;
+	if (error && !strip->error)
+		strip->error = rs_trace_escape(error->message, -1, NULL);
+	for (guint i = 0; rows && i < rows->len; i++) {
+		const RsTraceRow *row = rows->pdata[i];
+		double value;
+
+		if (row && value_of(row, field_of(reading->lane->text), &value))
+			rs_viewer_values_append(strip->values, row->ns, value);
+	}
+	if (rows)
+		strip->next_row += reading->n;
+	if (rs_viewer_values_count(strip->values) == 0 && !strip->error && rows &&
+	    strip->next_row >= READ_ROWS)
+		strip->error = g_strdup(_("The first events have no such field with a number."));
+	touch(reading->canvas, strip);
+	reading_free(reading);
+}
+
+static void gather_values(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	RsTraceTimelineRow rows[READ_ROWS];
+	RsViewerStrip *strip = lane->strip;
+	Reading *reading;
+	guint n;
+
+	if (strip->is_busy || strip->error || !strip->values)
+		return;
+	if (rs_viewer_values_count(strip->values) >= VALUES_MAX) {
+		strip->error = g_strdup(
+			_("There are more values than can be shown: the rest is missing."));
+		return;
+	}
+	rs_trace_timeline_lock(strip->pick);
+	n = rs_trace_timeline_rows(strip->pick, strip->next_row, READ_ROWS, rows);
+	rs_trace_timeline_unlock(strip->pick);
+	if (n == 0)
+		return;
+	reading = g_new0(Reading, 1);
+	reading->canvas = canvas;
+	reading->lane = lane;
+	reading->cancellable = g_object_ref(strip->cancellable);
+	reading->n = n;
+	strip->is_busy = TRUE;
+	rs_trace_document_read_async(canvas->document, strip->pick, rows, n, TRUE,
+				     strip->cancellable, on_read, reading);
+}
+
+/* ---- chosen lanes ---- */
+
+/* What is to be picked of the trace for it. NULL: the text is not of the lane's form. */
+static GStrv filters_of(const RsViewerLane *lane)
+{
+	g_autoptr(GStrvBuilder) filters = g_strv_builder_new();
+	g_autofree char *glob = NULL, *end = NULL, *first = NULL, *second = NULL;
+
+	if (lane->kind == RS_VIEWER_LANE_EVENTS) {
+		/* A colon with a space behind it begins an expression. */
+		first = strstr(lane->text, ": ") ? g_strdup(lane->text)
+						 : g_strdup_printf(ALL_OF, lane->text);
+	} else if (lane->kind == RS_VIEWER_LANE_COUNTER) {
+		if (!field_of(lane->text))
+			return NULL;
+		glob = g_strndup(lane->text, (gsize)(field_of(lane->text) - 1 - lane->text));
+		first = g_strdup_printf(ALL_OF, glob);
+	} else {
+		if (!rs_viewer_pairs_split(lane->text, &glob, &end))
+			return NULL;
+		first = g_strdup_printf(ALL_OF, glob);
+		second = g_strdup_printf(ALL_OF, end);
+	}
+	g_strv_builder_add(filters, first);
+	if (second)
+		g_strv_builder_add(filters, second);
+	return g_strv_builder_end(filters);
+}
+
+gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lane, GError **error)
+{
+	static const char *const forms[] = {"", "system:event.field", "BEGIN..END"};
+	RsViewerStrip *strip = rs_viewer_strip_of(lane);
+	g_auto(GStrv) filters = filters_of(lane);
+	GError *why = NULL;
+
+	if (filters)
+		strip->pick = rs_trace_document_pick(canvas->document, (const char *const *)filters,
+						     &why);
+	else
+		g_set_error(&why, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+			    _("It is to be of the form %s."),
+			    forms[lane->kind - RS_VIEWER_LANE_EVENTS]);
+	if (!strip->pick) {
+		g_autofree char *line = g_strdup(why->message);
+
+		/* The rest of the message shows where the mistake is. */
+		line[strcspn(line, "\n")] = '\0';
+		g_free(strip->error);
+		strip->error = rs_trace_escape(line, -1, NULL);
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	if (lane->kind == RS_VIEWER_LANE_COUNTER)
+		strip->values = rs_viewer_values_new();
+	else if (lane->kind == RS_VIEWER_LANE_PAIR)
+		strip->pairs = rs_viewer_pairs_new(strip->pick, lane->text);
+	return TRUE;
+}
+
+void rs_viewer_canvas_gather(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	RsViewerStrip *strip = rs_viewer_strip_of(lane);
+
+	if (lane->kind == RS_VIEWER_LANE_TASK)
+		gather_task(canvas, lane);
+	if (!rs_viewer_lane_is_chosen(lane))
+		return;
+	/* One that was saved is looked for when it is seen. */
+	if (!strip->pick && !strip->error)
+		rs_viewer_canvas_begin_chosen(canvas, lane, NULL);
+	if (!strip->pick)
+		return;
+	if (lane->kind == RS_VIEWER_LANE_COUNTER)
+		gather_values(canvas, lane);
+	else if (lane->kind == RS_VIEWER_LANE_PAIR && strip->stamp != canvas->frame.stamp)
+		gather_pairs(canvas, lane);
+}
