@@ -6,6 +6,7 @@ They are what `stat` counts, and while a guest stands still it records nothing.
 """
 import json
 import os
+import signal
 import sys
 import time
 
@@ -35,7 +36,8 @@ def switch_often(name, times):
     for _ in range(times):
         for verb in ('disable', 'enable'):
             r = rs(verb, '-s', name, 'demo/sched:*')
-            check(r.code == 0, f'{verb}: {r.err}')
+            # A QEMU on a busy machine may not stop in time. Then nothing is patched, or later.
+            check(r.code == 0 or ACCEL == 'tcg' and 'in time' in r.err, f'{verb}: {r.code} {r.err}')
 
 
 def traced():
@@ -58,7 +60,7 @@ def traced():
 def check_batches(rows, stat):
     """What the patcher did while the session was there, but for its end."""
     batches = [row['fields'] for row in named(rows, 'batch')][:stat['patch_batches']]
-    check(len(batches) == stat['patch_batches'] >= 11, f'{len(batches)} batches')
+    check(len(batches) == stat['patch_batches'] >= (11 if ACCEL == 'kvm' else 2), f'{len(batches)} batches')
     for what, total in (('sites', stat['patches']), ('pause_ns', stat['pause_total_ns'])):
         check(sum(b[what] for b in batches) == total, f'their {what} are those of stat: {total}')
     check(max(b['pause_ns'] for b in batches) == stat['pause_max_ns'], 'and so is the longest pause')
@@ -83,10 +85,10 @@ def check_quietly(ok, what):
 
 
 def check_pauses(rows):
-    """Pairs; the last one of all may be that of the end."""
     pauses = [row for row in rows if row['event'] in ('host:pause', 'host:resume')]
     names = [row['event'][5:] for row in pauses]
-    check(names[:24] == ['pause', 'resume'] * 12, f'pauses begin and end: {names}')
+    check(names == ['pause', 'resume'] * (len(names) // 2) and len(names) >= (24 if ACCEL == 'kvm' else 6),
+          f'pauses begin and end: {names}')
     guest = [row for row in rows if row['source'] == 'demo']
     pairs = list(zip(pauses[::2], pauses[1::2]))
     # Under TCG a guest's times can be off by ms on a busy machine, so only the long pause is looked at.
@@ -129,6 +131,7 @@ def test_all():
     order = [row['event'][5:] for row in rows if row['source'] == 'host' and row['event'] != 'host:exit']
     check(order[:3] == ['attach', 'boot', 'pause'], f'it begins with {order[:3]}')
     check(order[-1] == 'detach', f'and ends with {order[-1]}')
+    check(summary['recorded'] == len(rows) and not summary['lost'], f'all of {summary["recorded"]} are there')
     check_batches(rows, stat)
     check_patches(rows)
     check_pauses(rows)
@@ -137,7 +140,7 @@ def test_all():
 
 def test_unasked():
     """An event of the host that nobody wants is not recorded; a session without --host has none."""
-    r = rs('run', '--host', '-e', 'sched:*', '--duration', '1', '--json', *GUEST)
+    r = rs('run', '--host', '-e', 'sched:*', '--count', '50', '--json', *GUEST)
     check(r.code == 0 and {row['source'] for row in rows_of(r.out)} == {'demo'}, 'only the guest is traced')
     run = Background(rs, 'run', '--name', 'p', '-q', '-e', '*', *GUEST,
                      ready=lambda: rs('list', '-s', 'p', 'sched:*').code == 0)
@@ -159,10 +162,10 @@ def test_like_any_source():
     check(rs('filter', '-s', 'l', 'host:patch: now == 1').code == 0, 'a filter by a name of a value')
     check(rs('enable', '-s', 'l', 'host:*').code == 0, 'enable')
     file = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'h.rst')
-    record = Background(rs, 'record', '-s', 'l', '-o', file, '--duration', '2',
+    record = Background(rs, 'record', '-s', 'l', '-o', file,
                         ready=lambda: os.path.exists(file))
     switch_often('l', 2)
-    check(record.end()[0] == 0, 'record')
+    check(record.end(signal.SIGINT)[0] == 0, 'record')
     r = rs('pause', 'l')
     check(r.code == 0 and not r.err, f'pause does not speak of it: {r.err}')
     check(rs('stop', 'l').code == 0 and run.end()[0] == 0, 'it ends with the guest')
