@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "document/rs-trace-document.h"
+#include "rs-trace-document-private.h"
 #include "rs-trace-fetcher-private.h"
 #include "rs-trace-listener-private.h"
 #include "rs-trace-loader-private.h"
@@ -200,6 +200,11 @@ const char *const *rs_trace_document_remarks(RsTraceDocument *document)
 guint64 rs_trace_document_wall_time(RsTraceDocument *document)
 {
 	return document->status.wall_ns;
+}
+
+RsTraceFiles *rs_trace_document_files(RsTraceDocument *document)
+{
+	return document->files;
 }
 
 RsTraceTimeline *rs_trace_document_all(RsTraceDocument *document)

@@ -6,7 +6,7 @@
 #include "rs-trace-escape.h"
 #include "rs-trace-formats-private.h"
 #include "rs-trace-json.h"
-#include "rs-trace-spans-private.h"
+#include "rs-trace-spans.h"
 #include "rs-trace-stack.h"
 #include "rs-trace-text.h"
 

@@ -6,7 +6,7 @@
  */
 #include "rs-trace-formats-private.h"
 #include "rs-trace-perfetto-private.h"
-#include "rs-trace-spans-private.h"
+#include "rs-trace-spans.h"
 #include "rs-trace-text.h"
 
 #include <stdlib.h>

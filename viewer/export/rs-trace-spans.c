@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-spans-private.h"
+#include "rs-trace-spans.h"
 #include "rs-trace-formats-private.h"
 #include "rs-trace-text.h"
 

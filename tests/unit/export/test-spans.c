@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which events begin and end slices, and what is drawn of them when some are lost. */
-#include "rs-trace-spans-private.h"
+#include "rs-trace-spans.h"
 #include "../decode/build.h"
 
 #define TASK 7u

@@ -19,8 +19,8 @@
  *
  * Names are those of a schema, so they need no escape.
  */
-#ifndef RS_TRACE_SPANS_PRIVATE_H
-#define RS_TRACE_SPANS_PRIVATE_H
+#ifndef RS_TRACE_SPANS_H
+#define RS_TRACE_SPANS_H
 
 #include "rs-trace-exporter.h"
 

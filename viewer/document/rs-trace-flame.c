@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "document/rs-trace-flame.h"
+
+#include "export/rs-trace-spans.h"
+
+#include <rs-trace-escape.h>
+#include <string.h>
+
+#define TRACKS_MAX 65536u /* on which slices are open */
+
+typedef struct _Node Node;
+struct _Node {
+	char *name;
+	Node *parent;
+	GHashTable *children; /* by name; NULL: none */
+	guint64 total, inside, count;
+};
+
+/* A slice that is open. */
+typedef struct {
+	Node *node;
+	guint64 since;
+} Open;
+
+struct _RsTraceFlame {
+	RsSpans *spans;
+	Node *root;
+	guint n_nodes;
+	GHashTable *tracks; /* guint64 * -> GArray of Open */
+};
+
+/* ---- nodes ---- */
+
+static void node_free(gpointer data)
+{
+	Node *node = data;
+
+	g_clear_pointer(&node->children, g_hash_table_unref);
+	g_free(node->name);
+	g_free(node);
+}
+
+/* The child of that name; once there are too many nodes, `parent` itself. */
+static Node *child_of(RsTraceFlame *flame, Node *parent, const char *name)
+{
+	Node *node = parent->children ? g_hash_table_lookup(parent->children, name) : NULL;
+
+	if (node)
+		return node;
+	if (flame->n_nodes == RS_TRACE_FLAME_NODES)
+		return parent;
+	if (!parent->children)
+		parent->children = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, node_free);
+	node = g_new0(Node, 1);
+	node->name = g_strdup(name);
+	node->parent = parent;
+	g_hash_table_insert(parent->children, node->name, node);
+	flame->n_nodes++;
+	return node;
+}
+
+static void count_in(Node *node, guint64 amount, guint64 times)
+{
+	node->total += amount;
+	node->count += times;
+	if (node->parent)
+		node->parent->inside += amount;
+}
+
+/* ---- slices ---- */
+
+static void close_open(RsTraceFlame *flame, GArray *open, guint n, guint64 ns)
+{
+	while (n-- && open->len) {
+		const Open *last = &g_array_index(open, Open, open->len - 1);
+
+		/* One whose node is another's has been counted with that. */
+		if (open->len < 2 || last[-1].node != last->node)
+			count_in(last->node, ns > last->since ? ns - last->since : 0, 1);
+		g_array_set_size(open, open->len - 1);
+	}
+}
+
+static GArray *open_of(RsTraceFlame *flame, guint64 track)
+{
+	GArray *open = g_hash_table_lookup(flame->tracks, &track);
+
+	if (open)
+		return open;
+	if (g_hash_table_size(flame->tracks) >= TRACKS_MAX)
+		g_hash_table_remove_all(flame->tracks);
+	open = g_array_new(FALSE, FALSE, sizeof(Open));
+	g_hash_table_insert(flame->tracks, g_memdup2(&track, sizeof(track)), open);
+	return open;
+}
+
+static void begin_slice(RsTraceFlame *flame, GArray *open, const RsTraceSample *item,
+			const char *name)
+{
+	g_autofree char *comm = rs_trace_escape(item->task->comm, -1, NULL);
+	Open slice = {.since = item->record->ns};
+	Node *parent = open->len ? g_array_index(open, Open, open->len - 1).node
+				 : child_of(flame, flame->root, comm);
+
+	slice.node = child_of(flame, parent, name);
+	g_array_append_val(open, slice);
+}
+
+void rs_trace_flame_add(RsTraceFlame *flame, const RsTraceSample *item)
+{
+	const RsTraceRecord *record = item->record;
+	const RsTraceExportItem where = {.record = record, .source_index = item->source_index};
+	const RsSpanClass *class;
+	RsSpanStep step;
+	guint64 track;
+	GArray *open;
+
+	if (record->kind != RS_TRACE_RECORD_EVENT || !record->event)
+		return;
+	class = rs_spans_class(flame->spans, record->event);
+	track = rs_track_of(&where);
+	step = rs_spans_step(flame->spans, track, 0, class);
+	if (step.phase == RS_SPAN_INSTANT && !step.inside)
+		return;
+	open = open_of(flame, track);
+	close_open(flame, open, step.inside + (step.phase == RS_SPAN_END), record->ns);
+	if (step.phase == RS_SPAN_BEGIN)
+		begin_slice(flame, open, item, class->span);
+}
+
+void rs_trace_flame_end(RsTraceFlame *flame, guint64 ns)
+{
+	GHashTableIter iter;
+	gpointer open;
+
+	g_hash_table_iter_init(&iter, flame->tracks);
+	while (g_hash_table_iter_next(&iter, NULL, &open))
+		close_open(flame, open, ((GArray *)open)->len, ns);
+}
+
+/* ---- call stacks ---- */
+
+void rs_trace_flame_add_folded(RsTraceFlame *flame, const char *folded, guint64 count)
+{
+	g_auto(GStrv) frames = g_strsplit(folded, ";", 2 * RS_STACK_MAX);
+	Node *node = flame->root;
+
+	for (char **frame = frames; *frame; frame++) {
+		Node *next = child_of(flame, node, *frame);
+
+		if (next == node)
+			return;
+		node = next;
+		count_in(node, count, count);
+	}
+}
+
+/* ---- boxes ---- */
+
+/* What a node that has no amount of its own has: a task's is that of its slices. */
+static guint64 total_of(const Node *node)
+{
+	return MAX(node->total, node->inside);
+}
+
+static gint compare(gconstpointer a, gconstpointer b)
+{
+	const Node *x = *(Node *const *)a, *y = *(Node *const *)b;
+	guint64 p = total_of(x), q = total_of(y);
+
+	return p != q ? (p > q ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static void add_child(gpointer name, gpointer child, gpointer children)
+{
+	g_ptr_array_add(children, child);
+}
+
+static void append_boxes(const Node *node, guint depth, guint64 at, GArray *out)
+{
+	g_autoptr(GPtrArray) children = NULL;
+	RsTraceFlameBox box = {node->name, depth, at, total_of(node), 0, node->count};
+
+	box.self = box.total - MIN(node->inside, box.total);
+	if (node->parent)
+		g_array_append_val(out, box);
+	if (!node->children)
+		return;
+	children = g_ptr_array_new();
+	g_hash_table_foreach(node->children, add_child, children);
+	g_ptr_array_sort(children, compare);
+	for (guint i = 0; i < children->len; i++) {
+		const Node *child = g_ptr_array_index(children, i);
+
+		append_boxes(child, node->parent ? depth + 1 : 0, at, out);
+		at += total_of(child);
+	}
+}
+
+GArray *rs_trace_flame_boxes(RsTraceFlame *flame)
+{
+	GArray *out = g_array_new(FALSE, FALSE, sizeof(RsTraceFlameBox));
+
+	append_boxes(flame->root, 0, 0, out);
+	return out;
+}
+
+/* ---- the whole ---- */
+
+RsTraceFlame *rs_trace_flame_new(const char *const *slices, GError **error)
+{
+	const RsTraceExportConfig config = {.slices = slices};
+	RsSpans *spans = rs_spans_new(&config, NULL, error);
+	RsTraceFlame *flame;
+
+	if (!spans)
+		return NULL;
+	flame = g_new0(RsTraceFlame, 1);
+	flame->spans = spans;
+	flame->root = g_new0(Node, 1);
+	flame->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+					      (GDestroyNotify)g_array_unref);
+	return flame;
+}
+
+void rs_trace_flame_free(RsTraceFlame *flame)
+{
+	if (!flame)
+		return;
+	rs_spans_free(flame->spans);
+	node_free(flame->root);
+	g_hash_table_unref(flame->tracks);
+	g_free(flame);
+}
