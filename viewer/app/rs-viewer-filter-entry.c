@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-filter-entry.h"
 
+#include "document/rs-trace-document.h"
+
 #include "app/rs-viewer-complete.h"
 #include "app/rs-viewer-suggestions.h"
 
@@ -140,12 +142,29 @@ void rs_viewer_filter_entry_set_session_error(RsViewerFilterEntry *entry, const 
 					 (guint)strlen(caret), lines[3]);
 }
 
+/* Of the whole text, which may be a glob alone. */
+static gboolean check_selection(RsViewerFilterEntry *entry)
+{
+	const char *text = rs_viewer_filter_entry_text(entry);
+	const guint begin = (guint)expression_at(entry);
+	g_autofree char *message = NULL;
+	guint at, length;
+
+	if (!text[strspn(text, " ")] ||
+	    rs_trace_document_check_filter(text, &at, &length, &message))
+		return TRUE;
+	rs_viewer_filter_entry_set_error(entry, at - MIN(begin, at), length, message);
+	return FALSE;
+}
+
 /* FALSE: there is a mistake, which is marked. */
 static gboolean check(RsViewerFilterEntry *entry)
 {
 	const char *expression = rs_viewer_filter_entry_text(entry) + expression_at(entry);
 	struct rs_filter_error err = {0};
 
+	if (entry->with_glob)
+		return check_selection(entry);
 	if (!expression[strspn(expression, " ")] || !rs_filter_check(expression, &err))
 		return TRUE;
 	rs_viewer_filter_entry_set_error(entry, err.at, err.length, err.message);

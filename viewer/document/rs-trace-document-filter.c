@@ -2,7 +2,7 @@
 /* Where the mistake of a filter is, for who types it. */
 #include "document/rs-trace-document.h"
 #include "filter/filter.h"
-#include "filter/rs-trace-selection.h"
+#include "rs-trace-wish-private.h"
 
 #include <string.h>
 
@@ -33,9 +33,8 @@ static guint find_expression(const char *text, const char *expression)
 static gboolean check_all(const char *text, guint *at, guint *length, char **message)
 {
 	const char *const filters[] = {text, NULL};
-	const RsTraceSelectionConfig config = {.filters = filters};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RsTraceSelection) selection = rs_trace_selection_new(&config, &error);
+	g_autoptr(RsTraceSelection) selection = rs_trace_wish_select(filters, &error);
 
 	if (!selection)
 		set(at, length, message, 0, (guint)strlen(text), error->message);
@@ -44,9 +43,11 @@ static gboolean check_all(const char *text, guint *at, guint *length, char **mes
 
 gboolean rs_trace_document_check_filter(const char *text, guint *at, guint *length, char **message)
 {
-	g_autofree char *glob = NULL, *expression = NULL;
+	g_autofree char *alone = rs_trace_wish_glob(text), *glob = NULL, *expression = NULL;
 	struct rs_filter_error why = {0};
 
+	if (alone)
+		return check_all(text, at, length, message);
 	if (!rs_filter_split(text, &glob, &expression))
 		expression = g_strdup(text);
 	if (*expression && rs_filter_check(expression, &why)) {

@@ -236,7 +236,7 @@ gboolean rs_trace_document_set_filter(RsTraceDocument *document, const char *con
 	RsTracePicker *picker = NULL;
 
 	if (filters && *filters && document->fetcher) {
-		picker = rs_trace_picker_new(filters, FALSE, document->files, document->all,
+		picker = rs_trace_picker_new(filters, document->files, document->all,
 					     document->pulse, error);
 		if (!picker)
 			return FALSE;
@@ -268,7 +268,7 @@ const GError *rs_trace_document_filter_error(RsTraceDocument *document)
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error)
 {
-	RsTracePicker *picker = rs_trace_picker_new(filters, TRUE, document->files, document->all,
+	RsTracePicker *picker = rs_trace_picker_new(filters, document->files, document->all,
 						    document->pulse, error);
 
 	if (!picker)
@@ -281,8 +281,8 @@ RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char 
 					  const char *text, GError **error)
 {
 	const char *const filters[] = {filter, NULL};
-	RsTracePicker *picker = rs_trace_picker_new(filters, filter != NULL, document->files,
-						    document->all, document->pulse, error);
+	RsTracePicker *picker = rs_trace_picker_new(filters, document->files, document->all,
+						    document->pulse, error);
 
 	if (!picker)
 		return NULL;

@@ -2,8 +2,8 @@
 #include "document/rs-trace-measure.h"
 
 #include "analysis/rs-trace-stacks.h"
-#include "filter/rs-trace-selection.h"
 #include "rs-trace-document-private.h"
+#include "rs-trace-wish-private.h"
 
 #include <string.h>
 
@@ -207,7 +207,7 @@ static gboolean read_records(GTask *task, Job *job, RsTraceSelection *selection,
 		if (i % STEP == 0)
 			tell_progress(task, job, last);
 		who = rs_trace_reader_task(reader);
-		if (!selection || rs_trace_selection_matches(selection, record, who))
+		if (rs_trace_selection_matches(selection, record, who))
 			add_record(out, stacks, record, who);
 	}
 	/* What comes before the damage counts: the document says that it is damaged. */
@@ -218,23 +218,15 @@ static gboolean read_records(GTask *task, Job *job, RsTraceSelection *selection,
 	rs_trace_stat_set_span(out->stat, job->from, job->until);
 	rs_trace_flame_end(out->slices, record ? job->until : last);
 	fold_stacks(stacks, out);
-	return !selection || rs_trace_selection_finish(selection, error);
-}
-
-/* NULL: there are no filters, or `error` is set. */
-static RsTraceSelection *select_by(const Job *job, GError **error)
-{
-	const RsTraceSelectionConfig config = {.filters = (const char *const *)job->filters,
-					       .only_filtered = FALSE};
-
-	return job->filters && job->filters[0] ? rs_trace_selection_new(&config, error) : NULL;
+	return TRUE; /* what a filter lacks, the document says */
 }
 
 static void work(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
 	Job *job = data;
 	GError *error = NULL;
-	g_autoptr(RsTraceSelection) selection = select_by(job, &error);
+	g_autoptr(RsTraceSelection) selection =
+		rs_trace_wish_select((const char *const *)job->filters, &error);
 	g_autoptr(RsTraceMeasure) out = g_new0(RsTraceMeasure, 1);
 
 	out->from = job->from;

@@ -2,6 +2,7 @@
 #include "rs-trace-picker-private.h"
 #include "rs-trace-heads-private.h"
 #include "rs-trace-text.h"
+#include "rs-trace-wish-private.h"
 
 #include <string.h>
 
@@ -12,7 +13,6 @@
 struct _RsTracePicker {
 	gatomicrefcount refs; /* the owner's and the thread's */
 	GStrv filters;
-	gboolean only_filtered;
 	RsTraceFiles *files;
 	RsTraceTimeline *all, *timeline;
 	RsTracePulse *pulse;
@@ -305,19 +305,10 @@ static gpointer work(gpointer data)
 
 /* ---- its owner ---- */
 
-static RsTraceSelection *select_by(const char *const *filters, gboolean only_filtered,
-				   GError **error)
+RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *files,
+				   RsTraceTimeline *all, RsTracePulse *pulse, GError **error)
 {
-	const RsTraceSelectionConfig config = {.filters = filters, .only_filtered = only_filtered};
-
-	return rs_trace_selection_new(&config, error);
-}
-
-RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_filtered,
-				   RsTraceFiles *files, RsTraceTimeline *all, RsTracePulse *pulse,
-				   GError **error)
-{
-	RsTraceSelection *selection = select_by(filters, only_filtered, error);
+	RsTraceSelection *selection = rs_trace_wish_select(filters, error);
 	RsTracePicker *picker;
 
 	if (!selection)
@@ -327,7 +318,6 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_fil
 	g_mutex_init(&picker->lock);
 	picker->selection = selection;
 	picker->filters = g_strdupv((char **)filters);
-	picker->only_filtered = only_filtered;
 	picker->files = rs_trace_files_ref(files);
 	picker->all = rs_trace_timeline_ref(all);
 	picker->timeline = rs_trace_timeline_new();
@@ -340,7 +330,7 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, gboolean only_fil
 
 void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text)
 {
-	picker->also = filters && filters[0] ? select_by(filters, FALSE, NULL) : NULL;
+	picker->also = filters && filters[0] ? rs_trace_wish_select(filters, NULL) : NULL;
 	picker->text = text ? g_ascii_strdown(text, -1) : NULL;
 	picker->shown_heads = rs_trace_heads_new();
 	picker->counts = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
@@ -371,7 +361,7 @@ gboolean rs_trace_picker_is_alone(const RsTracePicker *picker)
 
 RsTraceSelection *rs_trace_picker_select(const RsTracePicker *picker)
 {
-	return select_by((const char *const *)picker->filters, picker->only_filtered, NULL);
+	return rs_trace_wish_select((const char *const *)picker->filters, NULL);
 }
 
 RsTraceTimeline *rs_trace_picker_timeline(const RsTracePicker *picker)

@@ -62,7 +62,7 @@ static GHashTable *choose(const Fixture *f, const char *filter, gboolean only)
 
 static void check_filter(Fixture *f, const char *filter)
 {
-	g_autoptr(GHashTable) lines = choose(f, filter, FALSE);
+	g_autoptr(GHashTable) lines = choose(f, filter, TRUE);
 	GError *error = NULL;
 
 	rs_trace_document_set_filter(f->document, (const char *const[]){filter, NULL}, &error);
