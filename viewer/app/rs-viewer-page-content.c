@@ -3,6 +3,7 @@
 #include "rs-viewer-page-private.h"
 
 #include "app/rs-viewer-control.h"
+#include "app/rs-viewer-figures.h"
 #include "app/rs-viewer-settings.h"
 #include "app/rs-viewer-site.h"
 #include "app/rs-viewer-summary.h"
@@ -171,6 +172,7 @@ static GtkWidget *side_part(RsViewerPage *page)
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
 	/* Who opens a running session wants to choose what is recorded, before there is a record. */
+	gtk_stack_add_titled(page->side, rs_viewer_figures_new(page->view), "figures", _("Figures"));
 	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
 				     _("Session"));
