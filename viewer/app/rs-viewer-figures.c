@@ -9,7 +9,7 @@
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
 
-#define ROWS_MOST 40u /* of a table */
+#define ROWS_MOST 15u /* of a table */
 
 struct _RsViewerFigures {
 	AdwBin parent;

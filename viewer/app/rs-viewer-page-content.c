@@ -186,6 +186,7 @@ static GtkWidget *side_part(RsViewerPage *page)
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(page->side));
 	gtk_widget_set_size_request(box, 340, -1);
 	gtk_widget_add_css_class(box, "background");
+	gtk_widget_set_hexpand(box, FALSE); /* whatever is in it */
 	return box;
 }
 
