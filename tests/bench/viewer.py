@@ -7,7 +7,7 @@ same trace.dat in the same run, on the same display, where it is installed.
 
 Of the viewer: when the first records are on the screen, when all were read, and what it has in
 memory when it has come to rest. Of KernelShark, which says nothing: when its process has come to
-rest.
+rest after its window names the trace.
 """
 import os
 import re
@@ -75,7 +75,10 @@ def open_theirs(desktop, path):
     process = subprocess.Popen(['kernelshark', '-i', path], env=desktop.env | {'QT_QPA_PLATFORM': 'xcb'},
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        return rest(process.pid, start), resident(process.pid)
+        # It says in its title which trace it has; it may go on for a while then.
+        gui.wait_for('KernelShark has the trace', lambda: desktop.windows('Kernel Shark .*trace'), PATIENCE)
+        titled = time.monotonic() - start
+        return max(rest(process.pid, start), titled), resident(process.pid)
     finally:
         gui.stop(process)
 

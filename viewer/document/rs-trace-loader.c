@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-loader-private.h"
 
+#include <malloc.h>
+
 #define STEP 64u       /* records between looks at the clock */
 #define INTERVAL 20000 /* us after which what was taken is shown */
 
@@ -106,7 +108,9 @@ static gpointer work(gpointer data)
 	if (reader)
 		take_all(loader, reader, &error);
 	end(loader, reader, error);
+	g_clear_object(&reader);
 	unref(loader);
+	malloc_trim(0); /* a reader's blocks and pages lie between what the timeline keeps */
 	return NULL;
 }
 
