@@ -37,9 +37,7 @@ const struct rs_target_watch *rs_host_watch(struct rs_target *host, uint32_t sou
 
 enum rs_host_site { RS_HOST_SITE_OFF, RS_HOST_SITE_ON, RS_HOST_SITE_REFUSED };
 
-/*
- * Each records one event, that of events.h, about the source with that number. `host` NULL: nothing.
- */
+/* Each records one event of events.h, about the source with that number. `host` NULL: nothing. */
 void rs_host_tell_pause(struct rs_target *host, uint32_t source, uint32_t vcpus, uint64_t stop_ns);
 void rs_host_tell_resume(struct rs_target *host, uint32_t source, uint32_t vcpus,
 			 uint64_t still_ns);

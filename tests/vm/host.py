@@ -91,7 +91,7 @@ def check_pauses(rows):
           f'pauses begin and end: {names}')
     guest = [row for row in rows if row['source'] == 'demo']
     pairs = list(zip(pauses[::2], pauses[1::2]))
-    # Under TCG a guest's times can be off by ms on a busy machine, so only the long pause is looked at.
+    # Under TCG a guest's times can be off by ms on a busy machine: only the long pause counts.
     slack = 0 if ACCEL == 'kvm' else NS // 20
     check(all(end['ns'] - begin['ns'] >= end['fields']['still_ns'] for begin, end in pairs),
           'pauses are as long as they say')

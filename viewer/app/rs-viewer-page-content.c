@@ -171,8 +171,9 @@ static GtkWidget *side_part(RsViewerPage *page)
 	rs_viewer_site_connect(page->details, page->document);
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
-	/* Who opens a running session wants to choose what is recorded, before there is a record. */
-	gtk_stack_add_titled(page->side, rs_viewer_figures_new(page->view), "figures", _("Figures"));
+	gtk_stack_add_titled(page->side, rs_viewer_figures_new(page->view), "figures",
+			     _("Figures"));
+	/* Who opens a session wants to choose what is recorded, before there is a record. */
 	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
 				     _("Session"));

@@ -66,8 +66,9 @@ RsTraceTimeline *rs_trace_document_shown(RsTraceDocument *document);
 /*
  * Shows only records that match, which come in as they are found. `filters` are as
  * RsTraceSelectionConfig.filters, but that records of events that none of them concerns do not
- * match, and that a glob alone stands for all records of its events. NULL or empty: shows all. A trace that grows goes on being
- * filtered. FALSE: RS_TRACE_ERROR_SELECTION, a filter cannot be read, and nothing has changed.
+ * match, and that a glob alone stands for all records of its events. NULL or empty: shows all. A
+ * trace that grows goes on being filtered. FALSE: RS_TRACE_ERROR_SELECTION, a filter cannot be
+ * read, and nothing has changed.
  */
 gboolean rs_trace_document_set_filter(RsTraceDocument *document, const char *const *filters,
 				      GError **error);
