@@ -142,24 +142,33 @@ static gboolean is_there(RsViewerFind *self, guint64 row)
 	return self->forward ? row > self->row : row < self->row;
 }
 
-/* The first match from there on that has a row, and one on the right side unless `any`. */
+/*
+ * The first match from there on that has a row, and one on the right side unless `any`. Of matches
+ * with one time the shown rows may have another order: their rings are numbered otherwise.
+ */
 static guint64 walk(RsViewerFind *self, guint64 match, gboolean any)
 {
+	guint64 best = G_MAXUINT64, ns = 0;
+
 	for (guint i = 0; i < TRIES; i++) {
 		Place place;
 		guint64 row;
 
 		match = next_match(self, match, self->forward);
-		if (match == G_MAXUINT64 || !place_of(self, match, &place))
-			return G_MAXUINT64;
+		if (match == G_MAXUINT64 || !place_of(self, match, &place) ||
+		    (best != G_MAXUINT64 && place.ns != ns))
+			break;
 		row = row_of(self->shown, &place);
-		if (row != G_MAXUINT64 && (any || is_there(self, row)))
-			return row;
+		if (row != G_MAXUINT64 && (any || is_there(self, row)) &&
+		    (best == G_MAXUINT64 || (self->forward ? row < best : row > best))) {
+			best = row;
+			ns = place.ns;
+		}
 		if (!self->forward && !match)
-			return G_MAXUINT64;
+			break;
 		match += self->forward ? 1 : -1;
 	}
-	return G_MAXUINT64;
+	return best;
 }
 
 /* When the row was from which it looks; the end's if there is no such row. */
