@@ -28,7 +28,7 @@ static const struct accel table[] = {
 	{NULL, NULL, N_("Next tab"), NULL, {"<Control>Page_Down", "<Control>Tab"}},
 	{NULL, NULL, N_("Previous tab"), NULL, {"<Control>Page_Up", "<Control><Shift>Tab"}},
 	{NULL, NULL, N_("Go to tab 1 … 9"), NULL, {"<Alt>1...9"}},
-	{NULL, N_("Trace"), N_("Filter"), "page.filter", {"<Control>l"}},
+	{N_("Trace"), N_("Trace"), N_("Filter"), "page.filter", {"<Control>l"}},
 	{NULL, NULL, N_("Find"), "page.find", {"<Control>f"}},
 	{NULL, NULL, N_("Find the next match"), "page.find-next", {"F3", "<Control>g"}},
 	{NULL,

@@ -172,7 +172,7 @@ static GtkWidget *side_part(RsViewerPage *page)
 	g_signal_connect_object(page->details, "field-asked", G_CALLBACK(on_field_asked), page,
 				G_CONNECT_SWAPPED);
 	gtk_stack_add_titled(page->side, rs_viewer_figures_new(page->view), "figures",
-			     _("Figures"));
+			     _("Selection"));
 	/* Who opens a session wants to choose what is recorded, before there is a record. */
 	if (rs_trace_document_is_live(page->document)) {
 		gtk_stack_add_titled(page->side, rs_viewer_control_new(page->document), "control",
