@@ -23,6 +23,11 @@ static void touch(RsViewerCanvas *canvas, RsViewerStrip *strip)
 	gtk_widget_queue_draw(GTK_WIDGET(canvas));
 }
 
+/*
+ * A thread may be the last that has a task: then what the task refers to ends there. So widgets are
+ * no task's source, and the callback, which is the main thread's, has the reference.
+ */
+
 /* ---- events of a task ---- */
 
 typedef struct {
@@ -75,7 +80,7 @@ static void keep(RsViewerCanvas *canvas, RsViewerLane *lane)
 
 static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
 {
-	RsViewerCanvas *canvas = RS_VIEWER_CANVAS(object);
+	g_autoptr(RsViewerCanvas) canvas = data;
 	Gathering *gathering = g_task_get_task_data(G_TASK(result));
 	RsViewerStrip *strip;
 
@@ -143,7 +148,7 @@ static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 	gathering->cancellable = g_object_ref(strip->cancellable);
 	strip->is_busy = TRUE;
 	canvas->n_gathering++;
-	g_autoptr(GTask) work = g_task_new(canvas, NULL, on_gathered, NULL);
+	g_autoptr(GTask) work = g_task_new(NULL, NULL, on_gathered, g_object_ref(canvas));
 
 	g_task_set_task_data(work, gathering, gathering_free);
 	g_task_run_in_thread(work, gather);
@@ -186,13 +191,14 @@ static void pair(GTask *task, gpointer source, gpointer data, GCancellable *canc
 
 static void on_paired(GObject *object, GAsyncResult *result, gpointer data)
 {
+	g_autoptr(RsViewerCanvas) canvas = data;
 	const Pairing *pairing = g_task_get_task_data(G_TASK(result));
 
 	if (g_cancellable_is_cancelled(pairing->cancellable))
 		return;
 	((RsViewerStrip *)pairing->lane->strip)->is_busy = FALSE;
 	if (pairing->taken > 0)
-		touch(RS_VIEWER_CANVAS(object), pairing->lane->strip);
+		touch(canvas, pairing->lane->strip);
 }
 
 static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
@@ -209,7 +215,7 @@ static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
 	pairing->lane = lane;
 	pairing->cancellable = g_object_ref(strip->cancellable);
 	strip->is_busy = TRUE;
-	g_autoptr(GTask) work = g_task_new(canvas, NULL, on_paired, NULL);
+	g_autoptr(GTask) work = g_task_new(NULL, NULL, on_paired, g_object_ref(canvas));
 
 	g_task_set_task_data(work, pairing, pairing_free);
 	g_task_run_in_thread(work, pair);

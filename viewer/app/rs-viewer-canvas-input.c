@@ -345,16 +345,20 @@ static GMenuModel *time_menu(void)
 
 static gboolean unparent(gpointer data)
 {
-	RsViewerCanvas *canvas = data;
+	GtkWidget *menu = data, *parent = gtk_widget_get_parent(menu);
 
-	g_clear_pointer(&canvas->menu, gtk_widget_unparent);
+	/* Another one may be open by now, and the canvas may be gone. */
+	if (parent && RS_VIEWER_CANVAS(parent)->menu == menu)
+		RS_VIEWER_CANVAS(parent)->menu = NULL;
+	if (parent)
+		gtk_widget_unparent(menu);
 	return G_SOURCE_REMOVE;
 }
 
 /* Only then is the item's action activated. */
-static void on_menu_closed(GtkPopover *popover, RsViewerCanvas *canvas)
+static void on_menu_closed(GtkPopover *popover)
 {
-	g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, unparent, g_object_ref(canvas), g_object_unref);
+	g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, unparent, g_object_ref(popover), g_object_unref);
 }
 
 void rs_viewer_canvas_popup(RsViewerCanvas *canvas, RsViewerLane *lane, double x, double y)
@@ -379,7 +383,7 @@ void rs_viewer_canvas_popup(RsViewerCanvas *canvas, RsViewerLane *lane, double x
 	gtk_widget_set_halign(canvas->menu, GTK_ALIGN_START);
 	gtk_popover_set_pointing_to(GTK_POPOVER(canvas->menu),
 				    &(GdkRectangle){(int)x, (int)y, 1, 1});
-	g_signal_connect(canvas->menu, "closed", G_CALLBACK(on_menu_closed), canvas);
+	g_signal_connect(canvas->menu, "closed", G_CALLBACK(on_menu_closed), NULL);
 	gtk_popover_popup(GTK_POPOVER(canvas->menu));
 }
 

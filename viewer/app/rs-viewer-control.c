@@ -58,33 +58,16 @@ static void session_ended(RsViewerControl *control)
 	rs_viewer_control_set_session(control, NULL);
 }
 
-static void follow(RsViewerControl *control, RsDBusSession1 *session)
-{
-	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(session));
-
-	g_signal_connect_object(session, "ended", G_CALLBACK(session_ended), control,
-				G_CONNECT_SWAPPED);
-	g_signal_connect_object(connection, "closed", G_CALLBACK(session_ended), control,
-				G_CONNECT_SWAPPED);
-}
-
-static void leave(RsViewerControl *control)
-{
-	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(control->session));
-
-	g_signal_handlers_disconnect_by_func(control->session, session_ended, control);
-	g_signal_handlers_disconnect_by_func(connection, session_ended, control);
-}
-
 void rs_viewer_control_set_session(RsViewerControl *control, RsDBusSession1 *session)
 {
 	if (session == control->session)
 		return;
 	if (control->session)
-		leave(control);
+		g_signal_handlers_disconnect_by_func(control->session, session_ended, control);
 	g_set_object(&control->session, session);
+	/* The connection is of another thread, in which it says that it was closed. */
 	if (session)
-		follow(control, session);
+		g_signal_connect_swapped(session, "ended", G_CALLBACK(session_ended), control);
 	rs_viewer_events_set_session(control->events, session);
 	rs_viewer_event_tree_set_live(control->tree, session != NULL);
 	rs_viewer_event_filter_set_session(control->filter, session);
@@ -144,7 +127,7 @@ static void dispose(GObject *object)
 	if (control->document)
 		g_signal_handlers_disconnect_by_data(control->document, control);
 	if (control->session)
-		leave(control);
+		g_signal_handlers_disconnect_by_func(control->session, session_ended, control);
 	if (control->events) {
 		g_signal_handlers_disconnect_by_data(control->events, control);
 		rs_viewer_events_set_session(control->events, NULL);

@@ -243,8 +243,7 @@ static void on_done(GObject *object, GAsyncResult *result, gpointer data)
 {
 	g_autoptr(RsViewerFigures) figures = data;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RsTraceMeasure) got =
-		rs_trace_document_measure_finish(RS_TRACE_DOCUMENT(object), result, &error);
+	g_autoptr(RsTraceMeasure) got = rs_trace_document_measure_finish(result, &error);
 
 	/* Another one has been begun meanwhile, or the pane is gone. */
 	if (g_task_get_cancellable(G_TASK(result)) != figures->cancellable)

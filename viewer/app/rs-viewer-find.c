@@ -297,7 +297,7 @@ static void find_classes(GTask *task, gpointer source, gpointer data, GCancellab
 
 static void found_class(GObject *object, GAsyncResult *result, gpointer data)
 {
-	RsViewerFind *self = RS_VIEWER_FIND(object);
+	g_autoptr(RsViewerFind) self = data;
 	const Classes *classes = g_task_get_task_data(G_TASK(result));
 
 	if (g_task_propagate_boolean(G_TASK(result), NULL))
@@ -329,7 +329,8 @@ static void begin_classes(RsViewerFind *self)
 			classes->wanted[i / 32] |= 1u << i % 32;
 	rs_trace_timeline_unlock(self->shown);
 	self->cancellable = g_cancellable_new();
-	task = g_task_new(self, self->cancellable, found_class, NULL);
+	/* Its source would end in the thread if that is the last that has the task. */
+	task = g_task_new(NULL, self->cancellable, found_class, g_object_ref(self));
 	g_task_set_task_data(task, classes, free_classes);
 	g_task_run_in_thread(task, find_classes);
 }

@@ -161,7 +161,7 @@ static gboolean on_waited(gpointer data)
 
 static void on_counted(GObject *object, GAsyncResult *result, gpointer data)
 {
-	RsViewerOverview *overview = RS_VIEWER_OVERVIEW(object);
+	g_autoptr(RsViewerOverview) overview = data;
 	const Counted *counted = g_task_get_task_data(G_TASK(result));
 
 	overview->is_busy = FALSE;
@@ -189,7 +189,8 @@ static void begin_count(RsViewerOverview *overview)
 	counted = g_new0(Counted, 1);
 	counted->timeline = rs_trace_timeline_ref(rs_trace_document_shown(overview->document));
 	counted->width = (guint)width;
-	task = g_task_new(overview, overview->cancellable, on_counted, NULL);
+	/* No widget is a task's source: a thread may be the last that has the task. */
+	task = g_task_new(NULL, overview->cancellable, on_counted, g_object_ref(overview));
 	g_task_set_task_data(task, counted, counted_free);
 	g_task_run_in_thread(task, count);
 }

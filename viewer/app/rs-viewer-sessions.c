@@ -76,7 +76,7 @@ static gboolean same(const GPtrArray *a, const GPtrArray *b)
 
 static void looked(GObject *object, GAsyncResult *result, gpointer data)
 {
-	RsViewerSessions *sessions = RS_VIEWER_SESSIONS(object);
+	g_autoptr(RsViewerSessions) sessions = data;
 	struct found *found = g_task_propagate_pointer(G_TASK(result), NULL);
 
 	sessions->busy = FALSE;
@@ -101,7 +101,8 @@ void rs_viewer_sessions_refresh(RsViewerSessions *sessions)
 	if (sessions->busy)
 		return;
 	sessions->busy = TRUE;
-	task = g_task_new(sessions, sessions->cancellable, looked, NULL);
+	/* Its source would end in the thread if that is the last that has the task. */
+	task = g_task_new(NULL, sessions->cancellable, looked, g_object_ref(sessions));
 	g_task_run_in_thread(task, look);
 }
 

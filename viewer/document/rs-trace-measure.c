@@ -253,7 +253,8 @@ void rs_trace_document_measure_async(RsTraceDocument *document, const RsTraceMea
 				     GCancellable *cancellable, RsTraceMeasureProgress progress,
 				     GAsyncReadyCallback done, gpointer data)
 {
-	g_autoptr(GTask) task = g_task_new(document, cancellable, done, data);
+	/* Without a source: that would end in the thread if it is the last that has the task. */
+	g_autoptr(GTask) task = g_task_new(NULL, cancellable, done, data);
 	Job *job = g_new0(Job, 1);
 
 	job->files = rs_trace_files_ref(rs_trace_document_files(document));
@@ -271,8 +272,7 @@ void rs_trace_document_measure_async(RsTraceDocument *document, const RsTraceMea
 	g_task_run_in_thread(task, work);
 }
 
-RsTraceMeasure *rs_trace_document_measure_finish(RsTraceDocument *document, GAsyncResult *result,
-						 GError **error)
+RsTraceMeasure *rs_trace_document_measure_finish(GAsyncResult *result, GError **error)
 {
 	return g_task_propagate_pointer(G_TASK(result), error);
 }

@@ -52,13 +52,12 @@ typedef void (*RsTraceMeasureProgress)(double share, gpointer data);
 /*
  * Errors: RS_TRACE_ERROR_SELECTION, a filter, the pair or the key cannot be read; those of the
  * files; G_IO_ERROR_CANCELLED. `progress` may be NULL. It is not called once the cancellable is
- * cancelled, or after `done`.
+ * cancelled, or after `done`, which gets no source object.
  */
 void rs_trace_document_measure_async(RsTraceDocument *document, const RsTraceMeasureConfig *config,
 				     GCancellable *cancellable, RsTraceMeasureProgress progress,
 				     GAsyncReadyCallback done, gpointer data);
-RsTraceMeasure *rs_trace_document_measure_finish(RsTraceDocument *document, GAsyncResult *result,
-						 GError **error);
+RsTraceMeasure *rs_trace_document_measure_finish(GAsyncResult *result, GError **error);
 
 G_END_DECLS
 

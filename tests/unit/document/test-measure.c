@@ -63,7 +63,7 @@ static RsTraceMeasure *measure(Fixture *f, const RsTraceMeasureConfig *config,
 	f->share = 0;
 	rs_trace_document_measure_async(f->document, config, cancellable, on_progress, on_done, f);
 	traces_wait(f->result);
-	return rs_trace_document_measure_finish(f->document, f->result, error);
+	return rs_trace_document_measure_finish(f->result, error);
 }
 
 /* Records have random times, which may go back: what comes up to the first that is too late. */
