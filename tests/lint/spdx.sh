@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Each source file names its licence within its first three lines. Other texts have no place for it,
+# Each source file names its licence within its first three lines. Others have no place for it,
 # or are generated: LICENSE speaks for them.
 cd "$1" || exit 1
-files=$(git ls-files -co --exclude-standard -- ':!*.md' ':!*.hex' ':!*.expected' ':!debian' \
+files=$(git ls-files -co --exclude-standard -- ':!*.md' ':!*.hex' ':!*.expected' ':!*.png' ':!debian' \
 	':!LICENSE' ':!VERSION' ':!.gitignore' ':!.ci/packages' 2>/dev/null)
 [ -n "$files" ] || { echo "git lists no files here"; exit 77; }
 bad=0
