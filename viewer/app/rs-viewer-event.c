@@ -137,7 +137,7 @@ static gboolean replace(char **text, char *value)
 
 static void add_remark(GString *out, char *text)
 {
-	g_autofree char *owned = text, *safe = rs_trace_escape(text, -1, NULL);
+	g_autofree char *owned G_GNUC_UNUSED = text, *safe = rs_trace_escape(text, -1, NULL);
 
 	g_string_append_printf(out, "%s%s", out->len ? " · " : "", safe);
 }

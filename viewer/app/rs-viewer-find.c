@@ -40,7 +40,7 @@ static void stop(RsViewerFind *self)
 
 static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 {
-	g_autoptr(RsViewerFind) keep = g_object_ref(self);
+	g_autoptr(RsViewerFind) keep G_GNUC_UNUSED = g_object_ref(self);
 	g_autoptr(GError) error = NULL;
 
 	stop(self);
@@ -228,7 +228,7 @@ static gboolean look(RsViewerFind *self)
 static gboolean poll_matches(gpointer data)
 {
 	RsViewerFind *self = data;
-	g_autoptr(RsViewerFind) keep = g_object_ref(self);
+	g_autoptr(RsViewerFind) keep G_GNUC_UNUSED = g_object_ref(self);
 
 	g_signal_emit(self, signals[CHANGED], 0);
 	if (self->busy && self->poll)

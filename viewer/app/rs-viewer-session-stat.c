@@ -53,7 +53,7 @@ static guint64 sum(GVariant *cpus, const char *name)
 /* Takes `value`. */
 static void show(RsViewerSessionStat *stat, guint row, char *value)
 {
-	g_autofree char *owned = value, *safe = rs_trace_escape(value, -1, NULL);
+	g_autofree char *owned G_GNUC_UNUSED = value, *safe = rs_trace_escape(value, -1, NULL);
 
 	gtk_label_set_text(stat->values[row], safe);
 }
