@@ -84,7 +84,7 @@ static void test_damaged(void)
 		g_autoptr(RsTraceDocument) document = traces_open((const char *const *)paths);
 
 		for (guint i = 0; i < 30; i++) {
-			g_autoptr(GPtrArray) rows =
+			g_autoptr(GPtrArray) rows G_GNUC_UNUSED =
 				traces_fetch(document, rs_trace_document_all(document),
 					     (guint64)g_rand_int_range(rand, 0, 3000), 20, TRUE);
 		}
@@ -149,7 +149,7 @@ static void test_missing(void)
 {
 	g_autoptr(RsTraceDocument) document =
 		rs_trace_document_new((const char *const[]){"/nowhere/at/all", NULL});
-	g_autoptr(GPtrArray) rows = NULL;
+	g_autoptr(GPtrArray) rows G_GNUC_UNUSED = NULL;
 	guint ended = 0;
 
 	g_assert_null(rs_trace_document_error(document));
@@ -186,7 +186,7 @@ static void test_signals(void)
 
 static void on_closed(GObject *object, GAsyncResult *result, gpointer data)
 {
-	g_autoptr(GPtrArray) rows =
+	g_autoptr(GPtrArray) rows G_GNUC_UNUSED =
 		rs_trace_document_read_finish(RS_TRACE_DOCUMENT(object), result, (GError **)data);
 }
 

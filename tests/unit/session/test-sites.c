@@ -157,7 +157,8 @@ static GArray *list_sites(struct fixture *f, const char *glob)
 static void test_list(struct fixture *f, gconstpointer data)
 {
 	static const char *const net[] = {"rx", "tx", NULL};
-	g_autoptr(GArray) all = NULL, rx = NULL, none = NULL, off = NULL;
+	g_autoptr(GArray) all = NULL, rx = NULL, none = NULL;
+	g_autoptr(GArray) off G_GNUC_UNUSED = NULL;
 
 	f->sham->more_sites = 2;
 	sham_provider(f->sham, "net", net);
