@@ -69,7 +69,7 @@ def test_find():
         wanted = [line for line in trace.lines if event in line.group(0)]
         trace.goes('Home', 'Home leads to the first record', lambda said: trace.is_line(said, trace.lines[0]))
         desktop.key('ctrl+f')
-        wait_for('the bar has the focus', lambda: trace.viewer.find(None, 'Find in the events').showing)
+        wait_for('the bar has the focus', lambda: any(w.has('focused') for w in trace.viewer.every('text')))
         desktop.type(event.upper())
         desktop.key('Return')
         trace.viewer.find('label', re.compile(rf'^{len(wanted)} match(es)?$'))
