@@ -6,7 +6,6 @@
     RINGSIDE_HOSTED_DEMO=build/tests/guests/hosted/hosted-demo tests/gui/test_list.py
 """
 import re
-import time
 
 from gui import Desktop, check, run_tests, wait_for
 
@@ -70,8 +69,8 @@ def test_find():
         wanted = [line for line in trace.lines if event in line.group(0)]
         trace.goes('Home', 'Home leads to the first record', lambda said: trace.is_line(said, trace.lines[0]))
         desktop.key('ctrl+f')
-        wait_for('the bar has the focus', lambda: trace.viewer.find(None, 'Find in the events').showing)
-        time.sleep(1)  # the bar slides in, and then has the focus
+        wait_for('the bar has the focus', lambda: any(
+            w.has('focused') for w in trace.viewer.every('entry', 'Find in the events')))
         desktop.type(event.upper())
         desktop.key('Return')
         trace.viewer.find('label', re.compile(rf'^{len(wanted)} match(es)?$'))

@@ -22,7 +22,7 @@ struct _RsViewerFind {
 	guint64 row; /* from which it looks */
 	gboolean itself, forward;
 	GCancellable *cancellable; /* of EVENT */
-	guint poll;
+	guint poll; /* source that looks among new matches, or counts them; 0: none */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerFind, rs_viewer_find, G_TYPE_OBJECT)
@@ -38,6 +38,13 @@ static void stop(RsViewerFind *self)
 	g_clear_handle_id(&self->poll, g_source_remove);
 }
 
+static gboolean poll_matches(gpointer data);
+
+static gboolean is_complete(RsViewerFind *self)
+{
+	return rs_trace_document_pick_progress(self->document, self->matches, NULL) >= 1;
+}
+
 static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 {
 	g_autoptr(RsViewerFind) keep G_GNUC_UNUSED = g_object_ref(self);
@@ -51,6 +58,9 @@ static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 		g_signal_emit(self, signals[MISSING], 0, error ? error->message : NULL);
 	else
 		g_signal_emit(self, signals[FOUND], 0, row, wrapped);
+	/* One is found, and the others are still counted. */
+	if (self->matches && !self->poll && !is_complete(self))
+		self->poll = g_timeout_add(POLL_MS, poll_matches, self);
 }
 
 /* ---- from a match to its row ---- */
@@ -193,11 +203,6 @@ static guint64 rank(RsTraceTimeline *timeline, guint64 ns)
 	return n;
 }
 
-static gboolean is_complete(RsViewerFind *self)
-{
-	return rs_trace_document_pick_progress(self->document, self->matches, NULL) >= 1;
-}
-
 /* Looks among what there is. FALSE: more must come first. */
 static gboolean look(RsViewerFind *self)
 {
@@ -229,11 +234,14 @@ static gboolean poll_matches(gpointer data)
 {
 	RsViewerFind *self = data;
 	g_autoptr(RsViewerFind) keep G_GNUC_UNUSED = g_object_ref(self);
+	guint poll = self->poll;
 
+	if (!self->busy && is_complete(self))
+		self->poll = 0; /* what it says now is the last word */
 	g_signal_emit(self, signals[CHANGED], 0);
 	if (self->busy && self->poll)
 		look(self);
-	return self->poll ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+	return self->poll == poll ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
 static gboolean begin_matches(RsViewerFind *self, GError **error)
@@ -400,7 +408,7 @@ void rs_viewer_find_next(RsViewerFind *self, guint64 row, gboolean itself, gbool
 
 void rs_viewer_find_cancel(RsViewerFind *self)
 {
-	if (!self->busy)
+	if (!self->busy && !self->poll)
 		return;
 	stop(self);
 	if (self->matches && !is_complete(self))

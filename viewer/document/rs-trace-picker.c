@@ -8,7 +8,8 @@
 
 #define STEP 64u /* records between looks at the clock */
 #define NTHS_MAX (1u << 20)
-#define INTERVAL 20000 /* us after which what was found is shown */
+#define INTERVAL 20000  /* us after which what was found is shown */
+#define SHARE_MAX 0.999 /* of a search that goes on */
 
 struct _RsTracePicker {
 	gatomicrefcount refs; /* the owner's and the thread's */
@@ -66,16 +67,22 @@ static gboolean is_over(const RsTracePicker *picker)
 	return g_cancellable_is_cancelled(picker->cancellable) || rs_trace_picker_is_alone(picker);
 }
 
-static void show(RsTracePicker *picker, RsTraceReader *reader)
+static void show(RsTracePicker *picker, double progress)
+{
+	rs_trace_timeline_flush(picker->timeline);
+	g_mutex_lock(&picker->lock);
+	picker->progress = progress;
+	g_mutex_unlock(&picker->lock);
+	rs_trace_pulse_beat(picker->pulse);
+}
+
+/* Less than 1: a reader that has read the file to its end still has records to hand out. */
+static double share_of(RsTraceReader *reader)
 {
 	guint64 done, total;
 
-	rs_trace_timeline_flush(picker->timeline);
 	rs_trace_reader_progress(reader, &done, &total);
-	g_mutex_lock(&picker->lock);
-	picker->progress = total ? MIN((double)done / (double)total, 1) : 0;
-	g_mutex_unlock(&picker->lock);
-	rs_trace_pulse_beat(picker->pulse);
+	return total ? MIN((double)done / (double)total, SHARE_MAX) : 0;
 }
 
 /* Whether it was judged before the reader began anew. */
@@ -210,10 +217,10 @@ static void take_all(RsTracePicker *picker, RsTraceReader *reader)
 		now = g_get_monotonic_time();
 		if (now - picker->shown < INTERVAL)
 			continue;
-		show(picker, reader);
+		show(picker, share_of(reader));
 		picker->shown = now;
 	}
-	show(picker, reader);
+	show(picker, is_over(picker) ? share_of(reader) : 1);
 }
 
 /* When the first record was that nobody has judged. FALSE: there is none. */

@@ -19,7 +19,8 @@ typedef struct {
 	RsTraceTimelineRow *rows;
 	GPtrArray *read; /* RsTraceRow of each */
 	gboolean is_done, wrapped;
-	guint64 found; /* G_MAXUINT64: nothing */
+	gboolean has_all; /* the count was said, of all */
+	guint64 found;    /* G_MAXUINT64: nothing */
 } Fixture;
 
 static void on_found(Fixture *f, guint64 row, gboolean wrapped)
@@ -208,6 +209,28 @@ static void test_count(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(n, ==, want);
 }
 
+static void on_changed(Fixture *f)
+{
+	guint64 n;
+
+	if (!rs_viewer_find_count(f->find, &n, &f->has_all))
+		f->has_all = FALSE;
+}
+
+/* Whoever shows the count hears of the last match, too, when the first was found long before. */
+static void test_count_on(Fixture *f, gconstpointer unused)
+{
+	g_signal_connect_swapped(f->find, "changed", G_CALLBACK(on_changed), f);
+	for (guint i = 0; i < 20; i++) {
+		const char *what = i % 2 ? "switch" : "Switch";
+
+		f->is_done = f->has_all = FALSE;
+		g_assert_true(rs_viewer_find_set(f->find, RS_VIEWER_FIND_TEXT, what, NULL));
+		rs_viewer_find_next(f->find, 0, FALSE, TRUE);
+		traces_wait(f->is_done && f->has_all);
+	}
+}
+
 static void test_bad(Fixture *f, gconstpointer unused)
 {
 	g_autoptr(GError) error = NULL;
@@ -247,8 +270,8 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{"/find/text", test_text},     {"/find/event", test_event},
 		{"/find/filter", test_filter}, {"/find/shown", test_shown},
-		{"/find/count", test_count},   {"/find/bad", test_bad},
-		{"/find/cancel", test_cancel},
+		{"/find/count", test_count},   {"/find/count-on", test_count_on},
+		{"/find/bad", test_bad},       {"/find/cancel", test_cancel},
 	};
 
 	g_test_init(&argc, &argv, NULL);
