@@ -150,6 +150,59 @@ static void measure_filter(RsTraceDocument *document, const char *filter)
 		(gdouble)(first - start) / 1e3, (gdouble)(g_get_monotonic_time() - start) / 1e3);
 }
 
+/* A window's width of columns, of all of the trace and of a tenth. */
+static void measure_columns(const RsTraceValues *values, guint64 end)
+{
+	const guint n = 1400, rounds = 50;
+	g_autofree guint64 *edges = g_new(guint64, n + 1);
+	g_autofree RsTraceValueColumn *columns = g_new(RsTraceValueColumn, n);
+	gint64 start, took[2];
+
+	for (guint zoom = 0; zoom < 2; zoom++) {
+		for (guint i = 0; i <= n; i++)
+			edges[i] = end / (zoom ? 10 : 1) * i / n;
+		start = g_get_monotonic_time();
+		for (guint i = 0; i < rounds; i++)
+			rs_trace_values_columns(values, edges, n, columns);
+		took[zoom] = g_get_monotonic_time() - start;
+	}
+	g_print("curve: %u columns take %.2f ms, of a tenth of the trace %.2f ms\n", n,
+		(gdouble)took[0] / 1e3 / rounds, (gdouble)took[1] / 1e3 / rounds);
+}
+
+static void measure_curve(RsTraceDocument *document, const char *filter, const char *field)
+{
+	const gdouble before = resident_mib();
+	const gint64 start = g_get_monotonic_time();
+	gint64 first = 0;
+	g_autoptr(RsTraceValues) values = NULL;
+	g_autoptr(RsTraceTimeline) pick = rs_trace_document_pick_values(
+		document, (const char *const[]){filter, NULL}, field, &values, NULL);
+	guint64 n = 0, from, end;
+
+	while (rs_trace_document_pick_progress(document, pick, NULL) < 1) {
+		g_main_context_iteration(NULL, TRUE);
+		rs_trace_values_lock(values);
+		n = rs_trace_values_count(values);
+		rs_trace_values_unlock(values);
+		if (!first && n)
+			first = g_get_monotonic_time();
+	}
+	rs_trace_timeline_lock(pick);
+	rs_trace_timeline_span(pick, &from, &end);
+	rs_trace_timeline_unlock(pick);
+	rs_trace_values_lock(values);
+	n = rs_trace_values_count(values);
+	g_print("curve of %s: %" G_GUINT64_FORMAT " values, first ones after %.0f ms, all after "
+		"%.0f ms; %.1f bytes each and %.0f MiB more resident with their events\n",
+		field, n, (gdouble)(first - start) / 1e3,
+		(gdouble)(g_get_monotonic_time() - start) / 1e3,
+		(gdouble)rs_trace_values_size(values) / (gdouble)MAX(n, 1),
+		resident_mib() - before);
+	measure_columns(values, end);
+	rs_trace_values_unlock(values);
+}
+
 static void on_rows(GObject *object, GAsyncResult *result, gpointer data)
 {
 	*(GPtrArray **)data =
@@ -209,6 +262,7 @@ int main(int argc, char **argv)
 
 	measure_rows(document, "", rs_trace_document_all(document), 1);
 	measure_rows(document, "", rs_trace_document_all(document), 50);
+	measure_curve(document, "sched:switch: CPU >= 0", "prev");
 	measure_filter(document, "next == 7");
 	measure_rows(document, " of a filter", rs_trace_document_shown(document), 50);
 	measure_filter(document, "PID == 1235");

@@ -73,6 +73,20 @@ RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *c
 	return rs_trace_timeline_ref(document->timeline);
 }
 
+RsTraceTimeline *rs_trace_document_pick_values(RsTraceDocument *document,
+					       const char *const *filters, const char *field,
+					       RsTraceValues **values, GError **error)
+{
+	*values = rs_trace_values_new();
+	return rs_trace_timeline_ref(document->timeline);
+}
+
+double rs_trace_document_pick_progress(RsTraceDocument *document, const RsTraceTimeline *timeline,
+				       GError **error)
+{
+	return 1;
+}
+
 void rs_trace_document_read_async(RsTraceDocument *document, RsTraceTimeline *timeline,
 				  const RsTraceTimelineRow *rows, guint n, gboolean with_details,
 				  GCancellable *cancellable, GAsyncReadyCallback done,

@@ -368,11 +368,12 @@ char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guin
 	describe_spans(canvas, out, lane, from, until);
 	describe_events(canvas, out, lane, from, until);
 	if (strip && strip->values) {
-		const guint64 rank = rs_viewer_values_rank(strip->values, until);
+		double value;
 
-		if (rank > 0)
-			g_string_append_printf(out, "\n%.15g",
-					       rs_viewer_values_at(strip->values, rank - 1, NULL));
+		rs_trace_values_lock(strip->values);
+		if (rs_trace_values_held(strip->values, until, &value, NULL))
+			g_string_append_printf(out, "\n%.15g", value);
+		rs_trace_values_unlock(strip->values);
 	}
 	if (strip && strip->error)
 		g_string_append_printf(out, "\n%s", strip->error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What lanes show that the timeline does not have at hand: the events of a task are gathered and
- * pairs are made on threads, and the values of a counter are read from the trace.
+ * pairs are made on threads, and what chosen lanes show is picked from the trace.
  */
 #include "app/rs-viewer-canvas-private.h"
 #include "rs-trace-escape.h"
@@ -12,9 +12,8 @@
 #define ALL_OF "%s: CPU >= 0" /* each event of a glob */
 #define AT_ONCE 2u            /* threads that gather */
 #define KEPT 96u              /* lanes whose events are kept */
-#define READ_ROWS 1000u       /* of a counter, in one request */
-#define VALUES_MAX 2000000u
-#define PAIR_ROWS 256u /* that are paired under one lock */
+#define NO_VALUES 10000u      /* events without a value, after which none is expected */
+#define PAIR_ROWS 256u        /* that are paired under one lock */
 
 /* It is to be drawn anew. */
 static void touch(RsViewerCanvas *canvas, RsViewerStrip *strip)
@@ -223,19 +222,6 @@ static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
 
 /* ---- counters ---- */
 
-typedef struct {
-	RsViewerCanvas *canvas; /* both alive if this is not cancelled: */
-	RsViewerLane *lane;
-	GCancellable *cancellable;
-	guint n;
-} Reading;
-
-static void reading_free(Reading *reading)
-{
-	g_object_unref(reading->cancellable);
-	g_free(reading);
-}
-
 /* "system:event.field": the field. NULL: it has none. */
 static const char *field_of(const char *text)
 {
@@ -244,82 +230,28 @@ static const char *field_of(const char *text)
 	return dot && dot != text && dot[1] ? dot + 1 : NULL;
 }
 
-/* FALSE: the row has no such field, or it is no number. */
-static gboolean value_of(const RsTraceRow *row, const char *name, double *value)
+/* What is to be said of values that do not come, or not all of them. */
+static void judge_values(RsViewerCanvas *canvas, RsViewerStrip *strip)
 {
-	for (guint i = 0; row->fields && i < row->fields->len; i++) {
-		const RsTraceRowField *field = row->fields->pdata[i];
-		const char *raw = field->raw;
-		char *end;
+	guint64 count, missing, n_rows;
 
-		if (strcmp(field->name, name) != 0 || !raw)
-			continue;
-		*value = g_str_has_prefix(raw, "0x") ? (double)g_ascii_strtoull(raw, &end, 16)
-						     : g_ascii_strtod(raw, &end);
-		return end != raw && *end == '\0';
-	}
-	return FALSE;
-}
-
-static void on_read(GObject *object, GAsyncResult *result, gpointer data)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GPtrArray) rows =
-		rs_trace_document_read_finish(RS_TRACE_DOCUMENT(object), result, &error);
-	Reading *reading = data;
-	RsViewerStrip *strip;
-
-	if (g_cancellable_is_cancelled(reading->cancellable)) {
-		reading_free(reading);
+	if (strip->error)
 		return;
-	}
-	strip = reading->lane->strip;
-	strip->is_busy = FALSE;
-	if (error && !strip->error)
-		strip->error = rs_trace_escape(error->message, -1, NULL);
-	for (guint i = 0; rows && i < rows->len; i++) {
-		const RsTraceRow *row = rows->pdata[i];
-		double value;
-
-		if (row && value_of(row, field_of(reading->lane->text), &value))
-			rs_viewer_values_append(strip->values, row->ns, value);
-	}
-	if (rows)
-		strip->next_row += reading->n;
-	if (rs_viewer_values_count(strip->values) == 0 && !strip->error && rows &&
-	    strip->next_row >= READ_ROWS)
-		strip->error = g_strdup(_("The first events have no such field with a number."));
-	touch(reading->canvas, strip);
-	reading_free(reading);
-}
-
-static void gather_values(RsViewerCanvas *canvas, RsViewerLane *lane)
-{
-	RsTraceTimelineRow rows[READ_ROWS];
-	RsViewerStrip *strip = lane->strip;
-	Reading *reading;
-	guint n;
-
-	if (strip->is_busy || strip->error || !strip->values)
-		return;
-	if (rs_viewer_values_count(strip->values) >= VALUES_MAX) {
+	rs_trace_values_lock(strip->values);
+	count = rs_trace_values_count(strip->values);
+	missing = rs_trace_values_missing(strip->values);
+	rs_trace_values_unlock(strip->values);
+	if (missing > 0) {
 		strip->error = g_strdup(
-			_("There are more values than can be shown: the rest is missing."));
-		return;
+			_("There are more values than there is room for: the rest is missing."));
+	} else if (count == 0) {
+		rs_trace_timeline_lock(strip->pick);
+		n_rows = rs_trace_timeline_n_rows(strip->pick);
+		rs_trace_timeline_unlock(strip->pick);
+		if (n_rows >= NO_VALUES)
+			strip->error =
+				g_strdup(_("The first events have no such field with a number."));
 	}
-	rs_trace_timeline_lock(strip->pick);
-	n = rs_trace_timeline_rows(strip->pick, strip->next_row, READ_ROWS, rows);
-	rs_trace_timeline_unlock(strip->pick);
-	if (n == 0)
-		return;
-	reading = g_new0(Reading, 1);
-	reading->canvas = canvas;
-	reading->lane = lane;
-	reading->cancellable = g_object_ref(strip->cancellable);
-	reading->n = n;
-	strip->is_busy = TRUE;
-	rs_trace_document_read_async(canvas->document, strip->pick, rows, n, TRUE,
-				     strip->cancellable, on_read, reading);
 }
 
 /* ---- chosen lanes ---- */
@@ -358,7 +290,11 @@ gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lan
 	g_auto(GStrv) filters = filters_of(lane);
 	GError *why = NULL;
 
-	if (filters)
+	if (filters && lane->kind == RS_VIEWER_LANE_COUNTER)
+		strip->pick = rs_trace_document_pick_values(
+			canvas->document, (const char *const *)filters, field_of(lane->text),
+			&strip->values, &why);
+	else if (filters)
 		strip->pick = rs_trace_document_pick(canvas->document, (const char *const *)filters,
 						     &why);
 	else
@@ -375,9 +311,7 @@ gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lan
 		g_propagate_error(error, why);
 		return FALSE;
 	}
-	if (lane->kind == RS_VIEWER_LANE_COUNTER)
-		strip->values = rs_viewer_values_new();
-	else if (lane->kind == RS_VIEWER_LANE_PAIR)
+	if (lane->kind == RS_VIEWER_LANE_PAIR)
 		strip->pairs = rs_viewer_pairs_new(strip->pick, lane->text);
 	return TRUE;
 }
@@ -395,8 +329,8 @@ void rs_viewer_canvas_gather(RsViewerCanvas *canvas, RsViewerLane *lane)
 		rs_viewer_canvas_begin_chosen(canvas, lane, NULL);
 	if (!strip->pick)
 		return;
-	if (lane->kind == RS_VIEWER_LANE_COUNTER)
-		gather_values(canvas, lane);
+	if (strip->values)
+		judge_values(canvas, strip);
 	else if (lane->kind == RS_VIEWER_LANE_PAIR && strip->stamp != canvas->frame.stamp)
 		gather_pairs(canvas, lane);
 }

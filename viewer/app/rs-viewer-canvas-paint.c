@@ -5,6 +5,7 @@
 
 #include <glib/gi18n.h>
 #include <inttypes.h>
+#include <math.h>
 
 #define NAME_PAD 4
 
@@ -54,7 +55,7 @@ static void make_room(RsViewerCanvas *canvas, guint width)
 	frame->shades = g_renew(RsTraceShade, frame->shades, width);
 	frame->more = g_renew(RsTraceShade, frame->more, width);
 	frame->marks = g_renew(guint8, frame->marks, width);
-	frame->columns = g_renew(RsViewerValueColumn, frame->columns, width);
+	frame->columns = g_renew(RsTraceValueColumn, frame->columns, width);
 }
 
 static void begin_frame(RsViewerCanvas *canvas)
@@ -225,7 +226,30 @@ static void draw_pin(RsViewerCanvas *canvas, GtkSnapshot *snapshot, double x, do
 	gtk_snapshot_restore(snapshot);
 }
 
-/* How much is lost, or between which values a counter is: at the right end. Returns its width. */
+/* How far the search for what a chosen lane shows has come. NULL: nobody waits for it. */
+static char *progress_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
+{
+	const double progress =
+		strip->pick && rs_trace_document_state(canvas->document) != RS_TRACE_DOCUMENT_LIVE
+			? rs_trace_document_pick_progress(canvas->document, strip->pick, NULL)
+			: 1;
+
+	return progress < 1 ? g_strdup_printf(_("%.0f %%"), floor(progress * 100)) : NULL;
+}
+
+/* Between which values a counter is, and how far it has come. NULL: nothing is to be said. */
+static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
+{
+	g_autofree char *progress = progress_of(canvas, strip), *range = NULL;
+
+	if (strip->has_values)
+		range = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
+	if (!range || !progress)
+		return range ? g_steal_pointer(&range) : g_steal_pointer(&progress);
+	return g_strdup_printf("%s · %s", progress, range);
+}
+
+/* How much is lost, or what there is to say of a chosen lane: at the right end. Returns its width. */
 static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
 			double y, double right)
 {
@@ -238,8 +262,8 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 
 	if (is_lost)
 		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
-	else if (strip && strip->values && rs_viewer_values_count(strip->values) > 0)
-		text = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
+	else if (strip)
+		text = note_of(canvas, strip);
 	if (!text)
 		return 0;
 	layout = rs_viewer_canvas_layout(canvas, text);

@@ -26,8 +26,9 @@ struct _RsViewerList {
 	guint tick;        /* rows are to be bound in the next frame; 0: they are not */
 	guint64 bound_top; /* the first row that is bound */
 	guint n_bound;
-	GPtrArray *pool; /* RsViewerListRow; row `number` is at number % pool->len */
-	GtkWidget *menu; /* the popover that is or was open last; NULL: none was */
+	guint64 followed; /* rows as rs_viewer_rows_follow() has them; 0: it does not follow */
+	GPtrArray *pool;  /* RsViewerListRow; row `number` is at number % pool->len */
+	GtkWidget *menu;  /* the popover that is or was open last; NULL: none was */
 
 	guint64 anchor, current; /* the selection is from one to the other; RS_VIEWER_ROW_NONE */
 	guint64 place;           /* where keys go on from if nothing is selected */

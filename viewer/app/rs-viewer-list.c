@@ -140,10 +140,25 @@ static void bind_rows(RsViewerList *self)
 /* Where the list is now. */
 static void fix_scroll(RsViewerList *self)
 {
-	self->scroll.rows = rs_viewer_rows_count(self->rows);
-	if (rs_viewer_view_following(self->view))
+	const gboolean follows = rs_viewer_view_following(self->view);
+
+	self->scroll.rows =
+		follows && self->followed ? self->followed : rs_viewer_rows_count(self->rows);
+	if (follows)
 		rs_viewer_scroll_to_end(&self->scroll);
 	rs_viewer_scroll_fix(&self->scroll);
+}
+
+/* Where the end is that it follows. */
+static void follow(RsViewerList *self)
+{
+	if (rs_viewer_view_following(self->view)) {
+		self->followed = rs_viewer_rows_follow(self->rows,
+						       self->scroll.page / self->scroll.height + 1);
+	} else if (self->followed) {
+		rs_viewer_rows_unfollow(self->rows);
+		self->followed = 0;
+	}
 }
 
 static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
@@ -151,6 +166,7 @@ static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 	RsViewerList *self = RS_VIEWER_LIST(widget);
 
 	self->tick = 0;
+	follow(self);
 	fix_scroll(self);
 	fit_pool(self);
 	bind_rows(self);
@@ -377,6 +393,7 @@ static void on_replaced(RsViewerList *self)
 	self->look.serial++;
 	self->current = self->anchor = RS_VIEWER_ROW_NONE;
 	self->place = 0;
+	self->followed = 0;
 	rs_viewer_scroll_to(&self->scroll, 0);
 	self->seeking = rs_viewer_view_current(self->view, &self->sought, &row);
 	rs_viewer_list_update_actions(self);

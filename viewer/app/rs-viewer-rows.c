@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "app/rs-viewer-rows.h"
-
-#include "rs-trace-escape.h"
+#include "app/rs-viewer-rows-private.h"
 
 /* What is kept. Each row has three texts of up to 64 KiB, so bytes are counted too. */
 #define KEPT_ROWS 4096u
@@ -12,6 +10,8 @@
 /* A row of a running session may come later than the timeline has it. */
 #define AGAIN_US (300 * 1000)
 #define AGAIN_TIMES 20u
+/* Who follows a running session sees rows without what they say rather than rows that are older. */
+#define LATE_US (1000 * 1000)
 
 typedef struct _Request Request;
 
@@ -44,6 +44,11 @@ struct _RsViewerRows {
 	GQueue requests;
 	guint64 view_first;
 	guint view_n;
+	/* Of who follows the end: how many rows there are for it, and how many there will be once
+	 * the last of these are read. 0: it does not follow, or nothing is waited for. */
+	guint64 followed, ahead;
+	guint n_ahead; /* how many are the last */
+	gint64 ahead_since;
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerRows, rs_viewer_rows, G_TYPE_OBJECT)
@@ -157,6 +162,7 @@ static void forget_all(RsViewerRows *self)
 	g_queue_init(&self->used);
 	self->bytes = 0;
 	self->view_n = 0;
+	self->followed = self->ahead = 0;
 }
 
 static void free_request(Request *request)
@@ -248,6 +254,12 @@ static gboolean ask(RsViewerRows *self, guint64 first, const RsTraceTimelineRow 
 	return TRUE;
 }
 
+/* Whether some of rows [low, high] are those that are waited for. */
+static gboolean is_ahead(RsViewerRows *self, guint64 low, guint64 high)
+{
+	return self->ahead && low < self->ahead && high >= self->ahead - self->n_ahead;
+}
+
 /* Requests of which nothing is within reach of the view. */
 static void cancel_far(RsViewerRows *self, guint64 first, guint n)
 {
@@ -259,7 +271,7 @@ static void cancel_far(RsViewerRows *self, guint64 first, guint n)
 		guint64 high = g_array_index(request->numbers, guint64, request->numbers->len - 1);
 
 		next = link->next;
-		if (high < first || low - first >= n)
+		if ((high < first || low - first >= n) && !is_ahead(self, low, high))
 			cancel(self, request);
 	}
 }
@@ -286,99 +298,17 @@ static void ask_around(RsViewerRows *self)
 
 /* ---- lines ---- */
 
-void rs_viewer_line_clear(RsViewerLine *line)
-{
-	g_free(line->source);
-	g_free(line->task);
-	g_free(line->event);
-	rs_trace_row_unref(line->read);
-	*line = (RsViewerLine){0};
-}
-
-/* Who had the vCPU at that time. */
-static guint32 tag_at(const RsTraceTimelineRing *ring, guint64 ns)
-{
-	guint64 rank = rs_trace_series_rank(ring->tasks, ns < G_MAXUINT64 ? ns + 1 : ns);
-	guint32 tag = RS_TRACE_TASK_TAG_UNKNOWN;
-
-	if (rank)
-		rs_trace_series_read(ring->tasks, rank - 1, 1, NULL, &tag);
-	return tag;
-}
-
-static void fill_task(RsViewerLine *line, const RsTraceTimeline *timeline,
-		      const RsTraceTimelineRing *ring)
-{
-	guint32 tag = tag_at(ring, line->row.ns);
-	const RsTraceTimelineTask *task = rs_trace_timeline_task_of_tag(timeline, tag);
-	g_autofree char *comm = NULL;
-
-	line->task_colour = task ? task->colour : RS_TRACE_PALETTE_NONE;
-	if (line->row.class == RS_TRACE_CLASS_LOSS || line->row.class == RS_TRACE_CLASS_BOOT) {
-		line->task = g_strdup("");
-		line->task_colour = RS_TRACE_PALETTE_NONE;
-		return;
-	}
-	if (line->read) {
-		line->task = g_strdup_printf("%s-%u", line->read->comm, line->read->pid);
-		return;
-	}
-	if (!task) {
-		line->task = g_strdup(tag == RS_TRACE_TASK_TAG_IDLE ? "<idle>-0" : "");
-		return;
-	}
-	comm = rs_trace_escape(task->comm, -1, NULL);
-	line->task = g_strdup_printf("%s-%u", comm, task->pid);
-}
-
-/* The loss that a row is; the timeline has them in the order of rows. */
-static guint64 lost_of(const RsTraceTimelineRing *ring, const RsTraceTimelineRow *row)
-{
-	guint low = 0, high = ring->losses->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(ring->losses, RsTraceTimelineLoss, middle).ns < row->ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (row->nth >= ring->losses->len - low)
-		return 0;
-	return g_array_index(ring->losses, RsTraceTimelineLoss, low + row->nth).lost;
-}
-
 /* Wants the timeline's lock. `line` has number and row. */
-static void fill(RsViewerRows *self, RsViewerLine *line, guint64 before)
+static void fill(RsViewerRows *self, RsViewerLine *line)
 {
-	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(self->timeline, line->row.ring);
-	const RsTraceTimelineClass *class =
-		rs_trace_timeline_class(self->timeline, line->row.class);
-	const RsTraceTimelineSource *source =
-		ring ? rs_trace_timeline_source_of(self->timeline, ring->source) : NULL;
 	Entry *entry = find(self, line->number);
 
-	line->before = before;
 	if (entry) {
 		touch(self, entry);
 		line->read = entry->row ? rs_trace_row_ref(entry->row) : NULL;
 		line->failed = entry->failed && !entry->row;
 	}
-	line->cpu = ring ? ring->ring : 0;
-	line->event_colour = class ? class->colour : RS_TRACE_PALETTE_NONE;
-	line->source = source ? rs_trace_escape(source->name, -1, NULL) : g_strdup("");
-	if (line->read && line->read->event[0])
-		line->event = g_strdup(line->read->event);
-	else
-		line->event = class ? rs_trace_escape(class->label, -1, NULL) : g_strdup("");
-	if (!ring) {
-		line->task = g_strdup("");
-		return;
-	}
-	fill_task(line, self->timeline, ring);
-	if (line->row.class == RS_TRACE_CLASS_LOSS)
-		line->lost = line->read ? line->read->lost : lost_of(ring, &line->row);
+	rs_viewer_line_fill(line, self->timeline);
 }
 
 /* Also one row before the first, if there is one: its time is at out[0].before. */
@@ -393,8 +323,10 @@ static guint fill_lines(RsViewerRows *self, guint64 first, guint n, RsTraceTimel
 	before = rows[0].ns;
 	n = rs_trace_timeline_rows(self->timeline, first, n, rows);
 	for (guint i = 0; i < n; i++) {
-		out[i] = (RsViewerLine){.number = first + i, .row = rows[i]};
-		fill(self, &out[i], i ? rows[i - 1].ns : MIN(before, rows[i].ns));
+		out[i] = (RsViewerLine){.number = first + i,
+					.row = rows[i],
+					.before = i ? rows[i - 1].ns : MIN(before, rows[i].ns)};
+		fill(self, &out[i]);
 	}
 	rs_trace_timeline_unlock(self->timeline);
 	return n;
@@ -420,6 +352,57 @@ gboolean rs_viewer_rows_peek(RsViewerRows *self, guint64 number, RsViewerLine *o
 	RsTraceTimelineRow row;
 
 	return fill_lines(self, number, 1, &row, out) == 1;
+}
+
+/* ---- the end of a running session ---- */
+
+/* They say what they say, as far as it can be read. */
+static gboolean has_come(RsViewerRows *self)
+{
+	for (guint64 number = self->ahead - self->n_ahead; number < self->ahead; number++) {
+		Entry *entry = find(self, number);
+
+		if (!entry || (!entry->row && !entry->failed))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static void look_ahead(RsViewerRows *self, guint64 count, guint n)
+{
+	g_autofree RsTraceTimelineRow *rows = NULL;
+
+	self->ahead = count;
+	self->n_ahead = (guint)MIN(MIN(n, VIEW_MAX), count);
+	self->ahead_since = g_get_monotonic_time();
+	rows = g_new(RsTraceTimelineRow, MAX(self->n_ahead, 1));
+	rs_trace_timeline_lock(self->timeline);
+	n = rs_trace_timeline_rows(self->timeline, count - self->n_ahead, self->n_ahead, rows);
+	rs_trace_timeline_unlock(self->timeline);
+	ask(self, count - self->n_ahead, rows, n);
+}
+
+guint64 rs_viewer_rows_follow(RsViewerRows *self, guint n)
+{
+	const guint64 count = rs_viewer_rows_count(self);
+
+	if (rs_trace_document_state(self->document) != RS_TRACE_DOCUMENT_LIVE || !self->followed) {
+		self->ahead = 0;
+		return self->followed = count;
+	}
+	if (self->ahead &&
+	    (has_come(self) || g_get_monotonic_time() - self->ahead_since > LATE_US)) {
+		self->followed = self->ahead;
+		self->ahead = 0;
+	}
+	if (!self->ahead && self->followed < count)
+		look_ahead(self, count, n);
+	return self->followed;
+}
+
+void rs_viewer_rows_unfollow(RsViewerRows *self)
+{
+	self->followed = self->ahead = 0;
 }
 
 /* ---- numbers ---- */

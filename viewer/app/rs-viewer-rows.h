@@ -57,6 +57,15 @@ void rs_viewer_line_clear(RsViewerLine *line);
  * the rows in view: what they say is asked for, and then that of some rows around them.
  */
 guint rs_viewer_rows_view(RsViewerRows *rows, guint64 first, guint n, RsViewerLine *out);
+/*
+ * How many rows there are for who follows the end of a running session, and has `n` rows in view:
+ * the last ones are those of which the text has been read, so that a list which moves on faster
+ * than texts come shows them all the same. They are a second late at most. To be called once a
+ * frame. Of what does not run, and at first, it is the count.
+ */
+guint64 rs_viewer_rows_follow(RsViewerRows *rows, guint n);
+/* It follows no longer. */
+void rs_viewer_rows_unfollow(RsViewerRows *rows);
 /* One line, without asking. FALSE: there is no such row. */
 gboolean rs_viewer_rows_peek(RsViewerRows *rows, guint64 number, RsViewerLine *out);
 /* Whether RsTraceRow's details are read too. */

@@ -50,7 +50,7 @@ void rs_viewer_strip_free(gpointer data)
 	rs_trace_timeline_unref(strip->of);
 	rs_viewer_pairs_unref(strip->pairs);
 	rs_trace_timeline_unref(strip->pick);
-	rs_viewer_values_free(strip->values);
+	rs_trace_values_unref(strip->values);
 	g_free(strip->error);
 	g_free(strip);
 }
@@ -316,7 +316,7 @@ static void find_bounds(RsViewerStrip *strip, const RsViewerFrame *frame)
 
 	strip->least = strip->most = 0;
 	for (guint i = 0; i < frame->n; i++) {
-		const RsViewerValueColumn *column = &frame->columns[i];
+		const RsTraceValueColumn *column = &frame->columns[i];
 
 		if (!column->has)
 			continue;
@@ -324,6 +324,7 @@ static void find_bounds(RsViewerStrip *strip, const RsViewerFrame *frame)
 		strip->most = any ? MAX(strip->most, column->most) : column->most;
 		any = TRUE;
 	}
+	strip->has_values = any;
 }
 
 static void draw_values(RsViewerStrip *strip, const RsViewerFrame *frame, guint lane_height)
@@ -333,10 +334,12 @@ static void draw_values(RsViewerStrip *strip, const RsViewerFrame *frame, guint 
 	guint32 *pixels = g_new0(guint32, (gsize)width * height);
 	g_autoptr(GBytes) bytes = g_bytes_new_take(pixels, sizeof(*pixels) * width * height);
 
-	rs_viewer_values_columns(strip->values, frame->edges, frame->n, frame->columns);
+	rs_trace_values_lock(strip->values);
+	rs_trace_values_columns(strip->values, frame->edges, frame->n, frame->columns);
+	rs_trace_values_unlock(strip->values);
 	find_bounds(strip, frame);
 	for (guint i = 0; i < frame->n; i++) {
-		const RsViewerValueColumn *column = &frame->columns[i];
+		const RsTraceValueColumn *column = &frame->columns[i];
 
 		if (!column->has)
 			continue;

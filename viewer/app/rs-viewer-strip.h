@@ -10,7 +10,6 @@
 
 #include "app/rs-viewer-lanes.h"
 #include "app/rs-viewer-pairs.h"
-#include "app/rs-viewer-values.h"
 #include "document/rs-trace-document.h"
 
 #include <gdk/gdk.h>
@@ -19,17 +18,17 @@ G_BEGIN_DECLS
 
 /* What all lanes of a frame have in common. */
 typedef struct {
-	guint64 from, until;          /* what is shown */
-	guint64 first, end;           /* of the whole trace */
-	guint width;                  /* in pixels of the device */
-	double scale;                 /* pixels of the device for each of the widget */
-	guint n;                      /* columns */
-	guint64 *edges;               /* n + 1 of them */
-	RsTraceShade *shades;         /* room for n */
-	RsTraceShade *more;           /* likewise */
-	guint8 *marks;                /* likewise */
-	RsViewerValueColumn *columns; /* likewise */
-	guint stamp;                  /* another one for each frame that is not as the one before */
+	guint64 from, until;         /* what is shown */
+	guint64 first, end;          /* of the whole trace */
+	guint width;                 /* in pixels of the device */
+	double scale;                /* pixels of the device for each of the widget */
+	guint n;                     /* columns */
+	guint64 *edges;              /* n + 1 of them */
+	RsTraceShade *shades;        /* room for n */
+	RsTraceShade *more;          /* likewise */
+	guint8 *marks;               /* likewise */
+	RsTraceValueColumn *columns; /* likewise */
+	guint stamp;                 /* another one for each frame that is not as the one before */
 	RsTraceTimeline *all, *shown;
 } RsViewerFrame;
 
@@ -59,11 +58,10 @@ typedef struct {
 	gboolean is_busy;   /* somebody gathers, pairs or reads for it */
 	/* Of a chosen lane: records that match. */
 	RsTraceTimeline *pick;
-	char *error; /* why it cannot be shown */
-	/* Of a counter: its values so far, those of rows of the pick before `next_row`. */
-	RsViewerValues *values;
-	double least, most; /* in what is shown */
-	guint64 next_row;
+	char *error;           /* why it cannot be shown */
+	RsTraceValues *values; /* of a counter: those that came so far */
+	double least, most;    /* in what is shown, if there is any */
+	gboolean has_values;
 	RsViewerPairs *pairs;      /* of a pair */
 	GCancellable *cancellable; /* when it is freed */
 } RsViewerStrip;

@@ -277,6 +277,22 @@ RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *c
 	return rs_trace_picker_begin(picker);
 }
 
+RsTraceTimeline *rs_trace_document_pick_values(RsTraceDocument *document,
+					       const char *const *filters, const char *field,
+					       RsTraceValues **values, GError **error)
+{
+	RsTracePicker *picker = rs_trace_picker_new(filters, document->files, document->all,
+						    document->pulse, error);
+
+	*values = NULL;
+	if (!picker)
+		return NULL;
+	*values = rs_trace_values_new();
+	rs_trace_picker_read_values(picker, field, *values);
+	g_ptr_array_add(document->picks, picker);
+	return rs_trace_picker_begin(picker);
+}
+
 RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
 					  const char *text, GError **error)
 {

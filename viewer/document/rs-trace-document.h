@@ -14,6 +14,7 @@
 
 #include "document/rs-trace-row.h"
 #include "timeline/rs-trace-timeline.h"
+#include "timeline/rs-trace-values.h"
 
 #include <gio/gio.h>
 #include <rs-trace-client.h>
@@ -94,7 +95,14 @@ gboolean rs_trace_document_check_filter(const char *text, guint *at, guint *leng
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error);
 /*
- * Likewise, of the shown records that match a filter and in whose line, as RsTraceRow has it, a
+ * Likewise, and what a field, by its name, has in these records comes in with them. *values is the
+ * caller's; NULL if there is an error. Whole numbers beyond 2^53 are rounded.
+ */
+RsTraceTimeline *rs_trace_document_pick_values(RsTraceDocument *document,
+					       const char *const *filters, const char *field,
+					       RsTraceValues **values, GError **error);
+/*
+ * Likewise as a pick, of the shown records that match a filter and in whose line, as RsTraceRow has it, a
  * text is: case does not matter in ASCII. Each may be NULL. Its rows are not read: they are rows of
  * the shown timeline, which rs_trace_document_search_nth() tells. Losses and boots match any
  * filter.

@@ -10,6 +10,7 @@
 #include "rs-trace-files-private.h"
 #include "rs-trace-pulse-private.h"
 #include "timeline/rs-trace-timeline.h"
+#include "timeline/rs-trace-values.h"
 
 G_BEGIN_DECLS
 
@@ -29,7 +30,12 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *fil
  */
 void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text);
 /*
- * After that: how many of the records that the filters leave have the ring and time of a match and
+ * Before it begins: what the field of that name has in records that match goes to `values`, to
+ * which it keeps a reference. A record whose field is not there or is no number has none.
+ */
+void rs_trace_picker_read_values(RsTracePicker *picker, const char *field, RsTraceValues *values);
+/*
+ * After rs_trace_picker_narrow(): how many of the records that the filters leave have the ring and time of a match and
  * are before it. `index`: of the match in its ring. 0 too if a million matches had to be told
  * apart.
  */

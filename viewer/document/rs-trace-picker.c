@@ -2,6 +2,7 @@
 #include "rs-trace-picker-private.h"
 #include "rs-trace-heads-private.h"
 #include "rs-trace-text.h"
+#include "rs-trace-value.h"
 #include "rs-trace-wish-private.h"
 
 #include <string.h>
@@ -30,6 +31,10 @@ struct _RsTracePicker {
 	RsTraceHeads *shown_heads; /* of what `also` leaves; NULL: nobody asks for rows */
 	GHashTable *counts;        /* matches of a ring: two numbers, its key and how many */
 	GHashTable *nths;          /* under `lock`: by key_of() a match, those that are not 0 */
+	RsTraceValues *values;     /* NULL: they are not asked for */
+	char *field;               /* whose values these are */
+	guint64 field_of;          /* RsTraceEvent.unique of the event that had it last; 0: none */
+	guint field_at;            /* which of its fields it was */
 	RsTraceHeads *heads;       /* of all that was judged */
 	RsTraceHeads *again; /* of what came since the reader began; NULL: it began at the start */
 	guint64 from;        /* where it began */
@@ -53,6 +58,8 @@ static void unref(RsTracePicker *picker)
 	g_clear_pointer(&picker->shown_heads, rs_trace_heads_free);
 	g_clear_pointer(&picker->counts, g_hash_table_unref);
 	g_clear_pointer(&picker->nths, g_hash_table_unref);
+	rs_trace_values_unref(picker->values);
+	g_free(picker->field);
 	rs_trace_heads_free(picker->heads);
 	g_clear_pointer(&picker->again, rs_trace_heads_free);
 	g_clear_error(&picker->error);
@@ -70,6 +77,8 @@ static gboolean is_over(const RsTracePicker *picker)
 static void show(RsTracePicker *picker, double progress)
 {
 	rs_trace_timeline_flush(picker->timeline);
+	if (picker->values)
+		rs_trace_values_flush(picker->values);
 	g_mutex_lock(&picker->lock);
 	picker->progress = progress;
 	g_mutex_unlock(&picker->lock);
@@ -168,6 +177,39 @@ guint64 rs_trace_picker_nth(RsTracePicker *picker, guint source, guint ring, gui
 	return nth;
 }
 
+/* ---- values ---- */
+
+/* NULL: it has none of that name. */
+static const RsTraceField *find_field(RsTracePicker *picker, const RsTraceEvent *event)
+{
+	if (event->unique == picker->field_of)
+		return &event->fields[picker->field_at];
+	for (guint i = 0; i < event->n_fields; i++) {
+		if (strcmp(event->fields[i].name, picker->field) != 0)
+			continue;
+		picker->field_of = event->unique;
+		picker->field_at = i;
+		return &event->fields[i];
+	}
+	return NULL;
+}
+
+static void take_value(RsTracePicker *picker, const RsTraceRecord *record)
+{
+	const RsTraceField *field = record->event ? find_field(picker, record->event) : NULL;
+	const guint8 *bytes;
+	guint64 bits;
+	guint length;
+
+	if (!field || field->kind < RS_KIND_UINT || field->kind > RS_KIND_FLAGS ||
+	    !rs_trace_field_bytes(field, record->payload, record->size, &bytes, &length))
+		return;
+	bits = rs_trace_load_integer(bytes, field->size, field->is_signed);
+	rs_trace_values_append(picker->values, record->origin->index, record->ring,
+			       record->sorted_ns,
+			       field->is_signed ? (double)(gint64)bits : (double)bits);
+}
+
 /* The time of a row is the same in each timeline. */
 static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRecord *record)
 {
@@ -192,6 +234,8 @@ static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRec
 	rs_trace_timeline_take(picker->timeline, record, task);
 	if (picker->nths)
 		note_match(picker, record, nth);
+	if (picker->values)
+		take_value(picker, record);
 }
 
 /* FALSE: there is no more, or it was cancelled. */
@@ -342,6 +386,12 @@ void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, c
 	picker->shown_heads = rs_trace_heads_new();
 	picker->counts = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
 	picker->nths = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+void rs_trace_picker_read_values(RsTracePicker *picker, const char *field, RsTraceValues *values)
+{
+	picker->field = g_strdup(field);
+	picker->values = rs_trace_values_ref(values);
 }
 
 RsTraceTimeline *rs_trace_picker_begin(RsTracePicker *picker)

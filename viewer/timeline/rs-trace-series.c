@@ -6,6 +6,7 @@
  * sums and a walk through a part of that block.
  */
 #include "timeline/rs-trace-series.h"
+#include "timeline/rs-trace-bits-private.h"
 
 #include <string.h>
 
@@ -16,7 +17,6 @@
 #define BLOCK_POINTS 128u
 #define BLOCK_SPANS 64u
 #define BLOCK_MAX 128u
-#define CHUNK_MOST 16384u
 #define TAIL_FIRST 8u /* room for so many at first: most tasks of a trace have few */
 
 typedef struct {
@@ -29,11 +29,9 @@ struct _RsTraceSeries {
 	RsTraceSeriesKind kind;
 	guint block; /* items of each */
 	const RsTracePalette *palette;
-	GArray *blocks;    /* Block */
-	GArray *bases;     /* guint64: times of their first items, which are searched */
-	GPtrArray *chunks; /* memory of their bits */
-	gsize chunk;       /* bytes of the last one, and those of all */
-	gsize used, packed;
+	GArray *blocks;   /* Block */
+	GArray *bases;    /* guint64: times of their first items, which are searched */
+	RsTraceBits bits; /* memory of theirs */
 	RsTraceShade before_tail;
 	guint64 first;
 	guint n_tail, tail_room; /* the tail has an item as soon as the series has */
@@ -50,7 +48,6 @@ RsTraceSeries *rs_trace_series_new(RsTraceSeriesKind kind, const RsTracePalette 
 	series->palette = palette;
 	series->blocks = g_array_new(FALSE, FALSE, sizeof(Block));
 	series->bases = g_array_new(FALSE, FALSE, sizeof(guint64));
-	series->chunks = g_ptr_array_new_with_free_func(g_free);
 	return series;
 }
 
@@ -58,7 +55,7 @@ void rs_trace_series_free(RsTraceSeries *series)
 {
 	if (!series)
 		return;
-	g_ptr_array_unref(series->chunks);
+	rs_trace_bits_clear(&series->bits);
 	g_array_unref(series->blocks);
 	g_array_unref(series->bases);
 	g_free(series->tail_ns);
@@ -95,42 +92,9 @@ static inline RsTraceShade difference(RsTraceShade a, RsTraceShade b)
 
 /* ---- bits ---- */
 
-static inline guint width_of(guint64 largest)
-{
-	guint width = largest ? 64u - (guint)__builtin_clzll(largest) : 0;
-
-	return width > 56 ? 64 : width; /* what one load of 8 bytes has, wherever it begins */
-}
-
-static inline gsize bytes_of(guint n, guint width)
-{
-	return ((gsize)n * width + 7) / 8;
-}
-
-static void put_bits(guint8 *bits, guint index, guint width, guint64 value)
-{
-	gsize at = (gsize)index * width;
-	guint64 word;
-
-	memcpy(&word, bits + at / 8, sizeof(word));
-	word = GUINT64_FROM_LE(word) | value << at % 8;
-	word = GUINT64_TO_LE(word);
-	memcpy(bits + at / 8, &word, sizeof(word));
-}
-
-static inline guint64 get_bits(const guint8 *bits, guint index, guint width)
-{
-	gsize at = (gsize)index * width;
-	guint64 word;
-
-	memcpy(&word, bits + at / 8, sizeof(word));
-	word = GUINT64_FROM_LE(word) >> at % 8;
-	return width < 64 ? word & ((G_GUINT64_CONSTANT(1) << width) - 1) : word;
-}
-
 static inline const guint8 *tags_of(const RsTraceSeries *series, const Block *block)
 {
-	return block->bits + bytes_of(series->block - 1, block->time_width);
+	return block->bits + rs_trace_bits_bytes(series->block - 1, block->time_width);
 }
 
 static void unpack_times(const RsTraceSeries *series, guint block, guint64 *ns)
@@ -140,7 +104,7 @@ static void unpack_times(const RsTraceSeries *series, guint block, guint64 *ns)
 
 	ns[0] = at;
 	for (guint i = 1; i < series->block; i++)
-		ns[i] = at += get_bits(from->bits, i - 1, from->time_width);
+		ns[i] = at += rs_trace_bits_get(from->bits, i - 1, from->time_width);
 }
 
 static void unpack_tags(const RsTraceSeries *series, guint block, guint32 *tags)
@@ -149,29 +113,10 @@ static void unpack_tags(const RsTraceSeries *series, guint block, guint32 *tags)
 	const guint8 *bits = tags_of(series, from);
 
 	for (guint i = 0; i < series->block; i++)
-		tags[i] = (guint32)get_bits(bits, i, from->tag_width);
+		tags[i] = (guint32)rs_trace_bits_get(bits, i, from->tag_width);
 }
 
 /* ---- growing ---- */
-
-/*
- * Zeros for the bits of a block. What is read of them may reach 8 bytes farther, into the next
- * block's or the end of the chunk.
- */
-static guint8 *make_bits(RsTraceSeries *series, gsize size)
-{
-	guint8 *bits;
-
-	if (!series->chunks->len || series->used + size + sizeof(guint64) > series->chunk) {
-		series->chunk = CLAMP(2 * series->chunk, 2 * size + sizeof(guint64), CHUNK_MOST);
-		g_ptr_array_add(series->chunks, g_malloc0(series->chunk));
-		series->packed += series->chunk;
-		series->used = 0;
-	}
-	bits = (guint8 *)g_ptr_array_index(series->chunks, series->chunks->len - 1) + series->used;
-	series->used += size;
-	return bits;
-}
 
 /* The tail is full: it becomes a block. What comes next begins at `next`. */
 static void seal(RsTraceSeries *series, guint64 next)
@@ -190,15 +135,16 @@ static void seal(RsTraceSeries *series, guint64 next)
 		add(series, &series->before_tail, series->tail_tags[i],
 		    series->kind == RS_TRACE_SERIES_POINTS ? 1 : lasts);
 	}
-	block.time_width = (guint8)width_of(largest);
-	block.tag_width = (guint8)width_of(largest_tag);
-	times = bytes_of(series->block - 1, block.time_width);
-	block.bits = make_bits(series, times + bytes_of(series->block, block.tag_width));
+	block.time_width = (guint8)rs_trace_bits_width(largest);
+	block.tag_width = (guint8)rs_trace_bits_width(largest_tag);
+	times = rs_trace_bits_bytes(series->block - 1, block.time_width);
+	block.bits = rs_trace_bits_take(
+		&series->bits, times + rs_trace_bits_bytes(series->block, block.tag_width));
 	for (guint i = 0; i + 1 < series->block; i++)
-		put_bits(block.bits, i, block.time_width,
-			 series->tail_ns[i + 1] - series->tail_ns[i]);
+		rs_trace_bits_put(block.bits, i, block.time_width,
+				  series->tail_ns[i + 1] - series->tail_ns[i]);
 	for (guint i = 0; i < series->block; i++)
-		put_bits(block.bits + times, i, block.tag_width, series->tail_tags[i]);
+		rs_trace_bits_put(block.bits + times, i, block.tag_width, series->tail_tags[i]);
 	g_array_append_val(series->bases, series->tail_ns[0]);
 	g_array_append_val(series->blocks, block);
 	series->n_tail = 0;
@@ -247,7 +193,7 @@ guint64 rs_trace_series_count(const RsTraceSeries *series)
 
 gsize rs_trace_series_size(const RsTraceSeries *series)
 {
-	return sizeof(*series) + series->packed +
+	return sizeof(*series) + series->bits.packed +
 	       series->blocks->len * (sizeof(Block) + sizeof(guint64)) +
 	       series->tail_room * (sizeof(guint64) + sizeof(guint32));
 }
@@ -343,7 +289,7 @@ static guint rank_in(const RsTraceSeries *series, guint block, guint64 ns)
 	sealed = block_at(series, block);
 	at = base_at(series, block);
 	for (; n < series->block; n++) {
-		at += get_bits(sealed->bits, n - 1, sealed->time_width);
+		at += rs_trace_bits_get(sealed->bits, n - 1, sealed->time_width);
 		if (at >= ns)
 			break;
 	}
@@ -429,12 +375,12 @@ static inline void pass_sealed(Walk *walk, guint64 ns, gboolean points)
 	guint64 at = walk->ns;
 
 	for (; n <= last; n++) {
-		guint64 next = n < last ? at + get_bits(times, n, block->time_width)
+		guint64 next = n < last ? at + rs_trace_bits_get(times, n, block->time_width)
 					: end_of_block(walk->series, walk->block);
 
 		if (points ? at >= ns : next > ns)
 			break;
-		add(walk->series, &walk->sum, (guint32)get_bits(tags, n, block->tag_width),
+		add(walk->series, &walk->sum, (guint32)rs_trace_bits_get(tags, n, block->tag_width),
 		    points ? 1 : next - at);
 		at = next;
 	}
@@ -464,7 +410,7 @@ static guint32 tag_of(const Walk *walk)
 	if (in_tail(walk))
 		return walk->series->tail_tags[walk->n];
 	block = block_at(walk->series, walk->block);
-	return (guint32)get_bits(tags_of(walk->series, block), walk->n, block->tag_width);
+	return (guint32)rs_trace_bits_get(tags_of(walk->series, block), walk->n, block->tag_width);
 }
 
 /* Of the sums of a sealed block, a share is before `ns`: of its items, or of its time. */

@@ -208,6 +208,49 @@ static void test_details(Fixture *f, gconstpointer data)
 	g_assert_true(test_document_request(f->document, 1).details);
 }
 
+/* Who follows a session that is busy sees rows only once they are read. */
+static void test_follow(Fixture *f, gconstpointer data)
+{
+	const guint64 begin = rs_viewer_rows_count(f->rows);
+	guint64 before = 0, end;
+
+	/* a file has all its rows at once */
+	g_assert_cmpuint(rs_viewer_rows_follow(f->rows, IN_VIEW), ==, begin);
+	rs_viewer_rows_unfollow(f->rows);
+	test_document_set_state(f->document, RS_TRACE_DOCUMENT_LIVE);
+	end = rs_viewer_rows_follow(f->rows, IN_VIEW);
+	g_assert_cmpuint(end, ==, begin);
+	g_assert_cmpuint(look(f, end - IN_VIEW), ==, 0);
+	test_document_answer(f->document);
+	g_assert_cmpuint(look(f, end - IN_VIEW), ==, IN_VIEW);
+	test_document_answer(f->document);
+	/* many more than fit come between two frames, and their texts are late */
+	for (guint i = 0; i < 12; i++) {
+		test_document_fill(f->document, 1000);
+		end = rs_viewer_rows_follow(f->rows, IN_VIEW);
+		g_assert_cmpuint(look(f, end - IN_VIEW), ==, IN_VIEW);
+		g_assert_cmpuint(end, >=, before);
+		before = end;
+		if (i % 3 == 2)
+			test_document_answer(f->document);
+	}
+	g_assert_cmpuint(end, >, begin + 5000);
+	g_assert_cmpuint(end, <, rs_viewer_rows_count(f->rows));
+	/* the last ones come too */
+	test_document_answer(f->document);
+	rs_viewer_rows_follow(f->rows, IN_VIEW);
+	test_document_answer(f->document);
+	end = rs_viewer_rows_follow(f->rows, IN_VIEW);
+	g_assert_cmpuint(end, ==, rs_viewer_rows_count(f->rows));
+	g_assert_cmpuint(look(f, end - IN_VIEW), ==, IN_VIEW);
+	/* nobody waits forever */
+	test_document_fill(f->document, 1000);
+	g_assert_cmpuint(rs_viewer_rows_follow(f->rows, IN_VIEW), ==, end);
+	g_usleep(1100 * 1000);
+	g_assert_cmpuint(rs_viewer_rows_follow(f->rows, IN_VIEW), ==,
+			 rs_viewer_rows_count(f->rows));
+}
+
 /* Rows that nobody waits for any more. */
 static void test_gone(Fixture *f, gconstpointer data)
 {
@@ -226,6 +269,7 @@ int main(int argc, char **argv)
 		{"/rows/away", test_scrolled_away}, {"/rows/bound", test_bound},
 		{"/rows/broken", test_broken},      {"/rows/replaced", test_replaced},
 		{"/rows/details", test_details},    {"/rows/gone", test_gone},
+		{"/rows/follow", test_follow},
 	};
 
 	g_test_init(&argc, &argv, NULL);

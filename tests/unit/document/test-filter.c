@@ -3,8 +3,10 @@
 #include "filter/rs-trace-selection.h"
 #include "rs-trace-error.h"
 #include "rs-trace-reader.h"
+#include "rs-trace-value.h"
 
 #include <glib/gstdio.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct {
@@ -137,6 +139,91 @@ static void test_pick(Fixture *f, gconstpointer unused)
 	}
 }
 
+/* ---- values ---- */
+
+/* What a plain reading finds in that field, in the order of time. */
+static GArray *read_values(const Fixture *f, const char *event, const char *field)
+{
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(f->path, NULL, NULL);
+	GArray *found = g_array_new(FALSE, FALSE, sizeof(double));
+	const RsTraceRecord *record;
+
+	while ((record = rs_trace_reader_next(reader, NULL, NULL))) {
+		if (!record->event || strcmp(record->event->name, event) != 0)
+			continue;
+		for (guint i = 0; i < record->event->n_fields; i++) {
+			const RsTraceField *at = &record->event->fields[i];
+			double value;
+
+			if (strcmp(at->name, field) != 0)
+				continue;
+			value = at->is_signed
+					? (double)(gint64)rs_trace_load_integer(
+						  record->payload + at->offset, at->size, TRUE)
+					: (double)rs_trace_load_integer(
+						  record->payload + at->offset, at->size, FALSE);
+			g_array_append_val(found, value);
+		}
+	}
+	return found;
+}
+
+static void check_values(Fixture *f, const char *event, const char *field)
+{
+	g_autofree char *filter = g_strdup_printf("*:%s: CPU >= 0", event);
+	g_autoptr(GArray) found = read_values(f, event, field);
+	const guint64 edges[2] = {0, G_MAXUINT64};
+	double least = INFINITY, most = -INFINITY;
+	g_autoptr(RsTraceValues) values = NULL;
+	RsTraceValueColumn column;
+	g_autoptr(RsTraceTimeline) pick = rs_trace_document_pick_values(
+		f->document, (const char *const[]){filter, NULL}, field, &values, NULL);
+
+	for (guint i = 0; i < found->len; i++) {
+		least = MIN(least, g_array_index(found, double, i));
+		most = MAX(most, g_array_index(found, double, i));
+	}
+	traces_wait(rs_trace_document_pick_progress(f->document, pick, NULL) == 1);
+	rs_trace_values_lock(values);
+	g_test_message("%s: %u, %g to %g", field, found->len, least, most);
+	g_assert_cmpuint(found->len, >, 50);
+	g_assert_cmpuint(rs_trace_values_count(values), ==, found->len);
+	rs_trace_values_columns(values, edges, 1, &column);
+	g_assert_true(column.has);
+	g_assert_cmpfloat(column.least, ==, least);
+	g_assert_cmpfloat(column.most, ==, most);
+	rs_trace_values_unlock(values);
+}
+
+/* Of fields that are numbers there is one for each record, and of others there is none. */
+static void test_values(Fixture *f, gconstpointer unused)
+{
+	static const char *const others[] = {"comm", "nothing"};
+	GError *error = NULL;
+	RsTraceValues *none;
+
+	check_values(f, "switch", "prev");
+	check_values(f, "switch", "next");
+	check_values(f, "all", "s");
+	for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+		g_autoptr(RsTraceValues) values = NULL;
+		g_autoptr(RsTraceTimeline) pick = rs_trace_document_pick_values(
+			f->document, (const char *const[]){"demo:*: CPU >= 0", NULL}, others[i],
+			&values, NULL);
+
+		traces_wait(rs_trace_document_pick_progress(f->document, pick, NULL) == 1);
+		g_assert_cmpuint(count_rows(pick), >, 0);
+		rs_trace_values_lock(values);
+		g_assert_cmpuint(rs_trace_values_count(values), ==, 0);
+		rs_trace_values_unlock(values);
+	}
+	g_assert_null(rs_trace_document_pick_values(
+		f->document, (const char *const[]){"next ==", NULL}, "next", &none, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
+	g_assert_null(none);
+	g_clear_error(&error);
+}
+
 /* ---- where a mistake is ---- */
 
 static void test_mistakes(void)
@@ -174,6 +261,7 @@ int main(int argc, char **argv)
 	ADD(bad, NULL);
 	ADD(no_field, NULL);
 	ADD(pick, NULL);
+	ADD(values, NULL);
 	g_test_add_func("/filter/mistakes", test_mistakes);
 	return g_test_run();
 }
