@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 RINGSIDE, VIEWER, MAKE_GUEST = sys.argv[1:4]
@@ -99,6 +100,9 @@ def open_ours(desktop, path):
     process = subprocess.Popen([VIEWER, path], env=desktop.env | {'G_MESSAGES_DEBUG': 'ringside-viewer'},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     run = Run(start, process.pid)
+    # It says nothing of what cannot be opened, and waits for its user.
+    impatience = threading.Timer(PATIENCE, process.kill)
+    impatience.start()
     try:
         for line in process.stdout:
             if 'first records are' in line:
@@ -109,6 +113,7 @@ def open_ours(desktop, path):
                 return run.settle()
         raise AssertionError(f'the viewer does not show {path}')
     finally:
+        impatience.cancel()
         gui.stop(process)
 
 
