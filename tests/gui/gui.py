@@ -324,6 +324,8 @@ class Viewer:
                     continue
                 if widget.matches(role, name, showing):
                     found.append(widget)
+                if role == 'frame' and node is not application:
+                    continue  # there is none in another
                 children = [node.get_child_at_index(i) for i in range(min(node.get_child_count(), 2000))]
                 stack += [child for child in reversed(children) if child]
             except (Gone, *self._errors()):
