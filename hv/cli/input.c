@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/input.h"
 
-#include "filter/rs-trace-event-glob.h"
-
 #include <rs-trace-escape.h>
 #include <stdio.h>
-#include <string.h>
 
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
 #define SHOW_AFTER_US 300000
@@ -50,55 +47,32 @@ static RsTraceReader *open_all(struct rs_cli_input *input, const char **name, GE
 
 /* ---- events that must be there ---- */
 
-struct expected {
-	RsTraceEventGlob *glob;
-	bool found;
-};
-
-static void expected_free(gpointer data)
-{
-	struct expected *expected = data;
-
-	rs_trace_event_glob_free(expected->glob);
-	g_free(expected);
-}
-
 void rs_cli_input_expect(struct rs_cli_input *input, const char *globs)
 {
-	/* What is wrong with them is told where they are used. */
-	g_autoptr(GPtrArray) all = globs ? rs_trace_event_globs_new(globs, NULL) : NULL;
-
 	if (!input->expected)
-		input->expected = g_ptr_array_new_with_free_func(expected_free);
-	while (all && all->len) {
-		struct expected *expected = g_new0(struct expected, 1);
-
-		expected->glob = g_ptr_array_steal_index(all, 0);
-		g_ptr_array_add(input->expected, expected);
-	}
+		input->expected = rs_trace_expected_new();
+	rs_trace_expected_add(input->expected, globs);
 }
 
 void rs_cli_input_expect_pair(struct rs_cli_input *input, const char *pair)
 {
-	const char *dots = pair ? strstr(pair, "..") : NULL;
-	g_autofree char *first = dots ? g_strndup(pair, (gsize)(dots - pair)) : NULL;
+	rs_cli_input_expect(input, NULL);
+	rs_trace_expected_add_pair(input->expected, pair);
+}
 
-	rs_cli_input_expect(input, first);
-	rs_cli_input_expect(input, dots ? dots + 2 : NULL);
+void rs_cli_input_expect_field(struct rs_cli_input *input, const char *field)
+{
+	rs_cli_input_expect(input, NULL);
+	rs_trace_expected_add_field(input->expected, field);
 }
 
 /* Of the reader: an event is described. */
 static void look_at_event(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
 {
 	struct rs_cli_input *input = data;
-	const GPtrArray *all = input->expected;
 
-	for (guint i = 0; all && i < all->len; i++) {
-		struct expected *expected = all->pdata[i];
-
-		expected->found |=
-			rs_trace_event_glob_matches(expected->glob, origin->name, event) != 0;
-	}
+	if (input->expected)
+		rs_trace_expected_see(input->expected, origin->name, event);
 	if (input->selection)
 		rs_trace_selection_know(input->selection, origin, event);
 }
@@ -117,16 +91,10 @@ int rs_cli_tell_missing(char **globs)
 
 static int tell_missing(struct rs_cli_input *input)
 {
-	g_autoptr(GStrvBuilder) missing = g_strv_builder_new();
 	g_auto(GStrv) globs = NULL;
 
-	for (guint i = 0; input->whole && input->expected && i < input->expected->len; i++) {
-		const struct expected *expected = input->expected->pdata[i];
-
-		if (!expected->found)
-			g_strv_builder_add(missing, rs_trace_event_glob_text(expected->glob));
-	}
-	globs = g_strv_builder_end(missing);
+	if (input->whole && input->expected)
+		globs = rs_trace_expected_missing(input->expected);
 	if (!input->missing)
 		return rs_cli_tell_missing(globs);
 	*input->missing = g_steal_pointer(&globs);
@@ -383,7 +351,7 @@ void rs_cli_input_drop(struct rs_cli_input *input)
 {
 	g_clear_object(&input->reader);
 	g_clear_pointer(&input->selection, rs_trace_selection_free);
-	g_clear_pointer(&input->expected, g_ptr_array_unref);
+	g_clear_pointer(&input->expected, rs_trace_expected_free);
 	g_clear_pointer(&input->name, g_free);
 	g_clear_error(&input->error);
 }

@@ -7,6 +7,7 @@
 #define RS_HV_CLI_INPUT_H
 
 #include "cli/verb.h"
+#include "filter/rs-trace-expected.h"
 #include "filter/rs-trace-selection.h"
 
 #include <rs-trace-reader.h>
@@ -42,10 +43,10 @@ struct rs_cli_input {
 	uint64_t first_ns, last_ns;
 	bool has_span; /* it has a record */
 	/* These are of input.c. */
-	GPtrArray *expected; /* events; NULL: none */
-	bool whole;          /* the files were read to their ends */
-	bool is_pipe;        /* one of the files is, at least */
-	uint64_t skip;       /* wanted events before the last ones */
+	RsTraceExpected *expected; /* NULL: none */
+	bool whole;                /* the files were read to their ends */
+	bool is_pipe;              /* one of the files is, at least */
+	uint64_t skip;             /* wanted events before the last ones */
 	uint64_t records;
 	int64_t shown; /* g_get_monotonic_time() of the last progress */
 	bool is_shown;
@@ -54,13 +55,15 @@ struct rs_cli_input {
 };
 
 /*
- * Events that a user has named: filter/rs-trace-event-glob.h. If the files were read to their
- * ends, and have told of none that matches one of them, rs_cli_input_close() says so and returns
- * RS_CLI_NOT_FOUND. Before it is opened; NULL is accepted.
+ * Events that a user has named, as filter/rs-trace-expected.h has them. If the files were read to
+ * their ends, and have told of none that matches one of them, rs_cli_input_close() says so and
+ * returns RS_CLI_NOT_FOUND. Before it is opened; NULL is accepted.
  */
 void rs_cli_input_expect(struct rs_cli_input *input, const char *globs);
 /* The same of "GLOB..GLOB". */
 void rs_cli_input_expect_pair(struct rs_cli_input *input, const char *pair);
+/* The same of "EVENT.FIELD". */
+void rs_cli_input_expect_field(struct rs_cli_input *input, const char *field);
 
 /* Says that no event matches these: RS_CLI_NOT_FOUND if there are any. Accepts NULL. */
 int rs_cli_tell_missing(char **globs);

@@ -81,12 +81,10 @@ static void run_export(struct export *e)
 /* Whether OUT is one of the traces, perhaps by another name: --force would replace it. */
 static bool is_input(const struct export *e)
 {
-	GStatBuf out, in;
+	GStatBuf in;
 
-	if (g_stat(e->out, &out))
-		return false;
 	for (const char *const *path = e->input.paths; *path; path++)
-		if (!g_stat(*path, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		if (!g_stat(*path, &in) && rs_trace_output_is_file(e->out, &in))
 			return true;
 	return false;
 }
@@ -223,10 +221,9 @@ static int check(const struct rs_verb *verb, const struct args *a, struct export
 	e->input.paths = rs_cli_input_paths(verb, argc, argv, &code);
 	if (!e->input.paths)
 		return code;
-	if (a->columns && !g_str_equal(a->to, "csv"))
+	if (a->columns && !e->format->has_columns)
 		return rs_cli_usage(verb, "--columns is for csv");
-	if ((a->slices || a->counters) && !g_str_equal(a->to, "perfetto") &&
-	    !g_str_equal(a->to, "chrome"))
+	if ((a->slices || a->counters) && !e->format->too_deep)
 		return rs_cli_usage(verb, "--slice and --counter are for perfetto and chrome");
 	if (!a->out || !*a->out)
 		return rs_cli_usage(verb, "-o is missing");
@@ -245,12 +242,8 @@ static void expect(const struct args *a, struct rs_cli_input *input)
 	rs_cli_input_expect(input, a->columns);
 	for (char **slice = a->slices; slice && *slice; slice++)
 		rs_cli_input_expect_pair(input, *slice);
-	for (char **counter = a->counters; counter && *counter; counter++) {
-		const char *dot = strrchr(*counter, '.');
-		g_autofree char *event = g_strndup(*counter, dot ? (gsize)(dot - *counter) : 0);
-
-		rs_cli_input_expect(input, event);
-	}
+	for (char **counter = a->counters; counter && *counter; counter++)
+		rs_cli_input_expect_field(input, *counter);
 }
 
 static int run_parsed(const struct rs_verb *verb, const struct args *a, int argc, char **argv)

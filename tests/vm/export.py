@@ -322,7 +322,20 @@ def test_wishes(path, at):
 
 # ---- what every format does ----
 
-FORMATS = ['ctf', 'perfetto', 'chrome', 'csv']
+FORMATS = ['ctf', 'perfetto', 'chrome', 'csv', 'text', 'json']
+
+
+def test_lines(path, at):
+    """Lines are those of a report, of one file and of several, whatever is chosen of them."""
+    for paths in [path], [path, path]:
+        for choice in [], ['-e', 'sched:*', '--cpu', '0']:
+            for to, how in ('text', []), ('json', ['--json']):
+                r = rs('export', *paths, '--to', to, '-o', at('lines'), '-f', *choice)
+                check(r.code == 0, f'{to}: {r.err}')
+                with open(at('lines'), encoding='utf-8') as f:
+                    lines = f.read()
+                check(lines and lines == rs('report', *paths, *how, *choice).out,
+                      f'{to} {choice}: {lines.count(chr(10))} lines, as the report has them')
 
 
 def leftovers(at):
@@ -471,6 +484,7 @@ def main():
         test_choices(at('sample'), at)
         test_wishes(at('sample'), at)
         test_sources_of_one_name(at('sample'), at)
+        test_lines(at('sample'), at)
         test_outputs(at('sample'), at)
         test_bad_traces(at('sample'), at)
         test_interrupted(at('sample'), at)

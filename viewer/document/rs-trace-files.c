@@ -2,6 +2,7 @@
 #include "rs-trace-files-private.h"
 #include "rs-trace-error.h"
 #include "rs-trace-kept.h"
+#include "rs-trace-output.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +144,24 @@ static guint64 measure(const RsTraceFiles *files)
 		if (fstat(g_array_index(files->kept, Kept, i).fd, &stat) == 0)
 			size += (guint64)stat.st_size;
 	return size;
+}
+
+gboolean rs_trace_files_have(RsTraceFiles *files, const char *path)
+{
+	gboolean have = FALSE;
+	struct stat info;
+
+	g_mutex_lock(&files->lock);
+	for (guint i = 0; files->is_open && !have && i < files->kept->len; i++) {
+		const Kept *kept = &g_array_index(files->kept, Kept, i);
+
+		/* What is read may be a copy of what has the name, as of a pipe. */
+		have = (!fstat(kept->fd, &info) && rs_trace_output_is_file(path, &info)) ||
+		       (kept->name && !stat(kept->name, &info) &&
+			rs_trace_output_is_file(path, &info));
+	}
+	g_mutex_unlock(&files->lock);
+	return have;
 }
 
 guint64 rs_trace_files_size(RsTraceFiles *files)

@@ -349,6 +349,7 @@ const RsTraceExportFormat rs_trace_export_chrome = {
 	.name = "chrome",
 	.is_text = TRUE,
 	.summary = "Chrome's trace event JSON: chrome://tracing, ui.perfetto.dev, speedscope",
+	.suffix = ".json",
 	.open = chrome_open,
 	.record = chrome_record,
 	.close = chrome_close,

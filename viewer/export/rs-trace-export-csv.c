@@ -286,7 +286,9 @@ static gboolean csv_close(gpointer self, GError **error)
 const RsTraceExportFormat rs_trace_export_csv = {
 	.name = "csv",
 	.is_text = TRUE,
+	.has_columns = TRUE,
 	.summary = "comma-separated values, a row for each record: spreadsheets, pandas, SQL",
+	.suffix = ".csv",
 	.open = csv_open,
 	.record = csv_record,
 	.close = csv_close,

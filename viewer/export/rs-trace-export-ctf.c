@@ -333,6 +333,7 @@ static gboolean ctf_close(gpointer self, GError **error)
 const RsTraceExportFormat rs_trace_export_ctf = {
 	.name = "ctf",
 	.summary = "Common Trace Format 1.8, a directory: babeltrace2, Trace Compass",
+	.suffix = ".ctf",
 	.is_directory = TRUE,
 	.open = ctf_open,
 	.record = ctf_record,

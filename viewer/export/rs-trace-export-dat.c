@@ -507,6 +507,7 @@ static gboolean dat_close(gpointer self, GError **error)
 const RsTraceExportFormat rs_trace_export_dat = {
 	.name = "trace.dat",
 	.summary = "for trace-cmd and KernelShark",
+	.suffix = ".dat",
 	.open = dat_open,
 	.record = dat_record,
 	.close = dat_close,

@@ -554,6 +554,7 @@ static gboolean pf_close(gpointer self, GError **error)
 const RsTraceExportFormat rs_trace_export_perfetto = {
 	.name = "perfetto",
 	.summary = "Perfetto's protobuf: ui.perfetto.dev, trace_processor",
+	.suffix = ".pftrace",
 	.open = pf_open,
 	.record = pf_record,
 	.close = pf_close,

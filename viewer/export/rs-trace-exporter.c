@@ -10,8 +10,10 @@
 const RsTraceExportFormat *const *rs_trace_export_formats(void)
 {
 	static const RsTraceExportFormat *const formats[] = {
-		&rs_trace_export_dat,    &rs_trace_export_ctf, &rs_trace_export_perfetto,
-		&rs_trace_export_chrome, &rs_trace_export_csv, NULL};
+		&rs_trace_export_dat,      &rs_trace_export_ctf,
+		&rs_trace_export_perfetto, &rs_trace_export_chrome,
+		&rs_trace_export_csv,      &rs_trace_export_text,
+		&rs_trace_export_json,     NULL};
 
 	return formats;
 }
@@ -69,6 +71,7 @@ static gboolean take(const Records *from, RsTraceExportItem *item, GError **erro
 		.task = task,
 		.source = record->origin->info,
 		.source_index = record->origin->index,
+		.n_sources = rs_trace_reader_n_sources(from->reader),
 	};
 	return TRUE;
 }

@@ -23,7 +23,7 @@ typedef struct {
 	/* What the user asked for, NULL-terminated, or NULL. A format may take no notice. */
 	const char *const *slices;   /* "BEGIN..END": names of two events, "sched:a..sched:b" */
 	const char *const *counters; /* "EVENT.FIELD" */
-	const char *columns;         /* of csv: the event whose fields become columns */
+	const char *columns;         /* the event whose fields become columns */
 } RsTraceExportConfig;
 
 /* A record, with what is known of it. Valid during the call. */
@@ -32,19 +32,22 @@ typedef struct {
 	const RsTraceTask *task; /* of events; comm is never NULL */
 	const struct rs_file_source *source;
 	guint source_index; /* 0, 1 … in the order in which sources joined; never used again */
+	guint n_sources;    /* that have joined so far */
 } RsTraceExportItem;
 
 /* A format. `self` is what open() returned. Every function may fail with G_IO_ERROR. */
 typedef struct {
 	const char *name;    /* as --to has it */
 	const char *summary; /* one line: what it is, and what opens it */
+	const char *suffix;  /* what its files' names usually end with: ".csv" */
 	gboolean is_directory;
-	gboolean is_text; /* made of lines, without bytes that a terminal obeys */
+	gboolean is_text;     /* made of lines, without bytes that a terminal obeys */
+	gboolean has_columns; /* it heeds config->columns */
 	gpointer (*open)(const RsTraceExportConfig *config, GError **error);
 	gboolean (*record)(gpointer self, const RsTraceExportItem *item, GError **error);
 	/* Writes what is still to be written, after the last record. */
 	gboolean (*close)(gpointer self, GError **error);
-	/* Slices not drawn, for too many were open around them. NULL: it has no slices. */
+	/* Slices not drawn, for too many were open around them. NULL: no slices, no counters. */
 	guint64 (*too_deep)(gpointer self);
 	/* Frees it, at any time. */
 	void (*free)(gpointer self);

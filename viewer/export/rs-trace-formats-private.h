@@ -6,7 +6,7 @@
 #include "rs-trace-exporter.h"
 
 extern const RsTraceExportFormat rs_trace_export_chrome, rs_trace_export_csv, rs_trace_export_ctf,
-	rs_trace_export_dat, rs_trace_export_perfetto;
+	rs_trace_export_dat, rs_trace_export_json, rs_trace_export_perfetto, rs_trace_export_text;
 
 #define RS_TRACE_EXPORT_BUFFER ((gsize)64 << 10) /* bytes of text, before they are written */
 

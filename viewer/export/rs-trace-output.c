@@ -18,6 +18,7 @@ struct _RsTraceOutput {
 	char *temp; /* where it is as yet; NULL: nowhere, or it has got its place */
 	RsTraceOutputFlags flags;
 	GOutputStream *stream; /* of a file */
+	guint64 appended;      /* bytes, to files of a directory */
 	gboolean nowhere;
 };
 
@@ -193,6 +194,22 @@ void rs_trace_output_free(RsTraceOutput *output)
 	g_free(output);
 }
 
+gboolean rs_trace_output_is_file(const char *path, const struct stat *info)
+{
+	struct stat there;
+
+	return !stat(path, &there) && there.st_dev == info->st_dev && there.st_ino == info->st_ino;
+}
+
+guint64 rs_trace_output_size(const RsTraceOutput *output)
+{
+	struct stat info;
+
+	if (output->stream && output->temp && !stat(output->temp, &info))
+		return (guint64)info.st_size;
+	return output->appended;
+}
+
 GOutputStream *rs_trace_output_stream(const RsTraceOutput *output)
 {
 	return output->stream;
@@ -244,6 +261,8 @@ gboolean rs_trace_output_append(RsTraceOutput *output, const char *folder, const
 	code = append(path, bytes, size);
 	if (code)
 		set_error(error, code, name);
+	else
+		output->appended += size;
 	return !code;
 }
 

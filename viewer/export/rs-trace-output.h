@@ -9,6 +9,7 @@
 #define RS_TRACE_OUTPUT_H
 
 #include <gio/gio.h>
+#include <sys/stat.h>
 
 G_BEGIN_DECLS
 
@@ -38,6 +39,14 @@ RsTraceOutput *rs_trace_output_new_nowhere(void);
 void rs_trace_output_free(RsTraceOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceOutput, rs_trace_output_free)
 
+/*
+ * Whether what is at `path` is this file, perhaps by another name, so that it must not be replaced.
+ * `info` is of stat() or fstat().
+ */
+gboolean rs_trace_output_is_file(const char *path, const struct stat *info);
+
+/* Bytes that are written so far; of a stream, 0. */
+guint64 rs_trace_output_size(const RsTraceOutput *output);
 /* Of a file. Borrowed. Whether it is seekable, GSeekable says. */
 GOutputStream *rs_trace_output_stream(const RsTraceOutput *output);
 /* Of a directory: makes a folder in it. `name` has no slash. */
