@@ -110,7 +110,7 @@ static bool ring_forgot(uint32_t index, const struct rs_provider *entry)
 	uint64_t pages = rs_load_acquire(&ring.state->pages), count = rs_core.header.ring_pages;
 	uint64_t first = pages > count ? pages - count : 0;
 
-	if (ring.rings->drop && rs_load(&ring.ctl->consumed) > first)
+	if (rs_rings_drop(ring.rings) && rs_load(&ring.ctl->consumed) > first)
 		first = rs_load(&ring.ctl->consumed);
 	if (pages && first >= pages)
 		first = pages - 1; /* the page that is being filled */

@@ -13,7 +13,6 @@ void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header
 	rings->units = (uint16_t)(header->ring_page_size / RS_RING_UNIT);
 	rings->page_shift = (uint8_t)log2_of(header->ring_page_size);
 	rings->ring_shift = (uint8_t)log2_of(header->ring_pages);
-	rings->drop = header->ring_mode == RS_MODE_DROP;
 }
 
 /* The word has the low 18 bits of a page number. Returns the full number nearest to `near`. */
@@ -91,6 +90,8 @@ static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producer
 static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, uint32_t *skipped)
 {
 	uint32_t count = 1u << ring->rings->ring_shift;
+	/* Before `consumed`: the host sets that right, then the mode. */
+	bool drop = rs_rings_drop(ring->rings);
 
 	for (uint32_t n = 0; n < count && n <= RS_SKIP_MAX; n++) {
 		uint64_t page = cur + 1 + n;
@@ -98,7 +99,7 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 			(const struct rs_ring_page *)rs_ring_page(ring, page);
 
 		/* Acquire: pairs with the release of the consumer that has copied these pages. */
-		if (ring->rings->drop &&
+		if (drop &&
 		    (int64_t)(page - rs_load_acquire(&ring->ctl->consumed)) >= (int64_t)count)
 			return false;
 		/* Acquire: pairs with the last producer's commit. Its stores come before ours. */

@@ -4,8 +4,8 @@
  * The steps here are in the order of that page.
  *
  * emit.c and tests call this, on any CPU or thread. `shared` says how producers meet. Nothing here
- * waits. Input is trusted, except struct rs_ring_ctl, which the host may change at any time: a
- * wrong value there costs records, nothing else.
+ * waits. Input is trusted, except struct rs_ring_ctl and the mode, which the host may change at any
+ * time: a wrong value there costs records, nothing else.
  */
 #ifndef RS_AGENT_RING_H
 #define RS_AGENT_RING_H
@@ -40,6 +40,7 @@ struct rs_rings {
 	uint8_t *pages;        /* ring_bytes apart */
 	const uint32_t *chain; /* rs_control.clock_chain */
 	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
+	const uint32_t *mode;  /* rs_region_header.ring_mode, which the host may change */
 	uint32_t state_stride;
 	uint32_t ctl_stride;
 	uint32_t count;
@@ -48,7 +49,6 @@ struct rs_rings {
 	uint16_t units;     /* per page */
 	uint8_t page_shift; /* log2 of the page size */
 	uint8_t ring_shift; /* log2 of the number of pages */
-	uint8_t drop;       /* RS_MODE_DROP */
 };
 
 /* One of them. */
@@ -59,6 +59,15 @@ struct rs_ring {
 	uint8_t *pages;
 	uint32_t index;
 };
+
+/*
+ * Whether a full ring refuses records now. Acquire: what the host wrote before it chose this mode,
+ * such as rs_ring_ctl.consumed, is read after it.
+ */
+static inline bool rs_rings_drop(const struct rs_rings *rings)
+{
+	return rs_load_acquire(rings->mode) == RS_MODE_DROP;
+}
 
 static inline struct rs_ring_state *rs_rings_state(const struct rs_rings *rings, uint32_t index)
 {

@@ -32,6 +32,7 @@ static void fill(RsTraceRegion *region)
 		.pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL),
 		.chain = &chain,
 		.lost_nested = &lost,
+		.mode = &region->header.ring_mode,
 		.boot = 1,
 	};
 	struct rs_ring ring;

@@ -269,6 +269,14 @@ gboolean rs_trace_region_is_cut(const RsTraceRegion *region)
 	return rs_trace_mapping_is_cut(region->map);
 }
 
+guint32 rs_trace_region_ring_mode(const RsTraceRegion *region)
+{
+	const struct rs_region_header *shared = (const void *)region->map;
+
+	return rs_load_acquire(&shared->ring_mode) == RS_MODE_DROP ? RS_MODE_DROP
+								   : RS_MODE_OVERWRITE;
+}
+
 void *rs_trace_region_section(const RsTraceRegion *region, guint section, gsize *size)
 {
 	const struct rs_section *s = &region->header.section[section];

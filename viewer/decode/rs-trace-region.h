@@ -7,7 +7,8 @@
  *
  * Trust: the memory at and above guest_offset is hostile and changes at any time. For an observer
  * the rest is hostile too. In QEMU the guest can write all of it. So everybody uses `header`, a
- * private copy that was checked once. Nobody reads the shared header again.
+ * private copy that was checked once. Of the shared header only two words are read again, by
+ * themselves: session_id, and ring_mode.
  *
  * Threads: a region does not change after it was made. The memory behind it is shared with the
  * guest.
@@ -46,6 +47,12 @@ RsTraceRegion *rs_trace_region_map(int fd, guint64 offset, const struct rs_regio
 				   gboolean writable, GError **error);
 void rs_trace_region_free(RsTraceRegion *region);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceRegion, rs_trace_region_free)
+
+/*
+ * RS_MODE_*, as it is now: the host may change it. `header` has what it was when the region was
+ * opened. Under QEMU a guest can change it too, for its own rings.
+ */
+guint32 rs_trace_region_ring_mode(const RsTraceRegion *region);
 
 /* What rs_trace_live_guard() does. */
 void rs_trace_region_guard(void);

@@ -33,7 +33,7 @@ typedef struct {
 	const RsTraceRegion *region;
 	RsTraceRegion *taken; /* the same, if it is ours to free; else NULL */
 	gboolean owner, whole, unarmed;
-	RsTraceConsumers *consumers; /* NULL: there are no others, or nothing is consumed */
+	RsTraceConsumers *consumers; /* NULL: there are no others, or we consume nothing */
 	guint reader;                /* our number there */
 	const struct rs_guest_info *shared;
 	const struct rs_control *control;
@@ -377,7 +377,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 	RsTraceRingConfig config = {
 		.from = from,
 		.whole = (flags & RS_TRACE_LIVE_WHOLE) != 0,
-		.consumer = owner && region->header.ring_mode == RS_MODE_DROP,
+		.consumer = owner,
 	};
 	Live *live = g_malloc0(sizeof(*live) + n_rings * sizeof(*live->rings));
 

@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 typedef enum {
 	RS_TRACE_LIVE_NONE = 0,
-	/* The region is our own: the source arms the doorbell, and consumes pages in drop mode. */
+	/* The region is our own: the source arms the doorbell, and says which pages it has read. */
 	RS_TRACE_LIVE_OWNER = 1 << 0,
 	/* Pages come when they are full: for a sink that keeps pages. */
 	RS_TRACE_LIVE_WHOLE = 1 << 1,

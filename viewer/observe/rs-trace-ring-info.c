@@ -66,12 +66,14 @@ void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo
 	const struct rs_ring_page *oldest;
 	RsTraceRingPosition at;
 	RsTraceRingPlace place;
+	gboolean drop;
 	gint64 first;
 
 	memset(out, 0, sizeof(*out));
 	if (ring >= h->ring_count)
 		return;
 	rs_trace_ring_place(region, ring, &place);
+	drop = rs_trace_region_ring_mode(region) == RS_MODE_DROP;
 	rs_trace_ring_locate(&place, &at);
 	out->dropped = rs_load(&place.state->dropped);
 	out->skipped = rs_load(&place.state->skipped);
@@ -81,7 +83,7 @@ void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo
 	out->records = rs_trace_ring_total(&place, &at);
 	out->newest_ts = rs_load(&place.state->last_ts);
 	first = MAX(at.seq - place.n_pages + 1, 0);
-	if (h->ring_mode == RS_MODE_DROP)
+	if (drop)
 		first = MAX(first, (gint64)MIN(rs_load(&place.ctl->consumed), (guint64)at.seq));
 	out->bytes = (guint64)(at.seq - first) * place.page_size + at.offset;
 	out->entries = out->records;
@@ -94,7 +96,7 @@ void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo
 		before = MIN(rs_load(&oldest->records), out->records);
 		out->entries = out->records - before;
 		out->oldest_ts = rs_load(&oldest->ts);
-		if (h->ring_mode == RS_MODE_OVERWRITE)
+		if (!drop)
 			out->overrun = before;
 		break;
 	}

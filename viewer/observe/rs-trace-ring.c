@@ -65,7 +65,10 @@ static void begin_at(RsTraceRing *r, gint64 seq)
 	r->offset = 0;
 }
 
-/* Pairs with the producer's acquire in its switch: our copies were made before this. */
+/*
+ * Pairs with the producer's acquire in its switch: our copies were made before this. In mode
+ * overwrite nobody looks at it, but the mode may change at any time.
+ */
 static void publish(RsTraceRing *r)
 {
 	if (r->consumer && r->consumers)
@@ -394,7 +397,7 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 		break;
 	case RS_TRACE_FROM_OLDEST:
 		begin_at(r, at.seq - r->place.n_pages + 1);
-		if (r->region->header.ring_mode == RS_MODE_DROP)
+		if (rs_trace_region_ring_mode(r->region) == RS_MODE_DROP)
 			begin_at(r, (gint64)MIN(rs_load(&r->place.ctl->consumed),
 						(guint64)MAX(at.seq, 0)));
 		break;
@@ -435,11 +438,12 @@ RsTraceRing *rs_trace_ring_new(const RsTraceRegion *region, const RsTraceRingCon
 	rs_trace_ring_place(region, config->ring, &r->place);
 	r->ring = config->ring;
 	r->patience_ns = config->patience_ns ? config->patience_ns : PATIENCE_NS;
-	r->consumer = config->consumer && h->ring_mode == RS_MODE_DROP;
+	r->consumer = config->consumer;
 	r->consumers = config->consumers;
 	r->reader = config->reader;
 	r->whole = config->whole;
 	start_at(r, config->from);
+	publish(r);
 	return r;
 }
 

@@ -47,7 +47,7 @@ typedef struct {
 typedef struct {
 	guint ring;
 	RsTraceFrom from;
-	gboolean consumer; /* drop mode: publish our position; needs a writable region */
+	gboolean consumer; /* publish our position, for mode drop; needs a writable region */
 	/* With other consumers: theirs, borrowed, and our number there. NULL: there are none. */
 	RsTraceConsumers *consumers;
 	guint reader;

@@ -69,7 +69,11 @@ enum {
 #define RS_CHANNEL_MMIO 3u    /* 32-bit store to guest-physical `addr` */
 #define RS_CHANNEL_EVENTFD 4u /* doorbell only, hosted: the port was handed an eventfd */
 
-/* Ring modes. */
+/*
+ * Ring modes. The host may change the mode at any time. An agent with RS_GUEST_RING_MODE loads it
+ * (acquire) whenever it switches the page. Before the host chooses RS_MODE_DROP, it writes a
+ * position that was read into rs_ring_ctl.consumed of each ring. See docs/adr/0028-ring-mode.md.
+ */
 #define RS_MODE_OVERWRITE 0u /* flight recorder: the newest page overwrites the oldest */
 #define RS_MODE_DROP 1u      /* a full ring refuses and counts new records */
 
@@ -100,7 +104,7 @@ struct rs_region_header { /* H */
 	uint32_t ring_count;     /* 1..; ring i belongs to vCPU i */
 	uint32_t ring_pages;     /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
-	uint32_t ring_mode;      /* RS_MODE_* */
+	uint32_t ring_mode;      /* RS_MODE_*; may change (release) */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
 	uint32_t section_count;  /* entries of the table, 64 in 1.0; other sections are absent */
 	uint32_t section_stride; /* bytes from one entry to the next, 24 in 1.0 */
@@ -174,6 +178,7 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_STACKS (1u << 4)       /* heeds RS_EVENT_STACK_MASK; else no record has a stack */
 #define RS_GUEST_BRIDGE (1u << 5)       /* its pages are another tracer's: see bridge.h */
 #define RS_GUEST_FOLLOWS (1u << 6)      /* applied_generation tells what is in force */
+#define RS_GUEST_RING_MODE (1u << 7)    /* looks at ring_mode whenever it switches the page */
 
 /*
  * rs_guest_info.paging. A host that cannot walk tables of this kind leaves the guest's text alone.

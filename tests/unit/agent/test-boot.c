@@ -113,7 +113,8 @@ static void test_info(void)
 	g_assert_cmphex(info->session_id, ==, region->header.session_id);
 	g_assert_cmpuint(info->boot, ==, 1);
 	g_assert_cmpuint(info->flags, ==,
-			 RS_GUEST_SELF_PATCH | RS_GUEST_PREEMPTIBLE | RS_GUEST_STACKS);
+			 RS_GUEST_SELF_PATCH | RS_GUEST_PREEMPTIBLE | RS_GUEST_STACKS |
+				 RS_GUEST_RING_MODE);
 	g_assert_cmpuint(info->state, ==, RS_GUEST_RUNNING);
 	g_assert_cmpuint(info->cpu_count, ==, 2);
 	g_assert_cmpuint(info->exit_code, ==, 0);

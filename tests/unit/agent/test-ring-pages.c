@@ -19,7 +19,7 @@ static struct rs_ring_state states[2];
 static struct rs_ring_ctl ctls[2];
 static uint64_t pages[2 * COUNT * PAGE_MOST / 8] __attribute__((aligned(4096)));
 static uint64_t lost_nested, now;
-static uint32_t chain, disturbances;
+static uint32_t chain, disturbances, ring_mode;
 static struct rs_rings rings;
 static struct rs_ring ring; /* the second one */
 static struct rs_ring_state *const state = &states[1];
@@ -37,11 +37,10 @@ static uint64_t tick(void)
 static void set_up_with(enum rs_producers producers, uint32_t mode, uint32_t page_size,
 			uint32_t count)
 {
-	const struct rs_region_header layout = {.ring_count = 2,
-						.ring_pages = count,
-						.ring_page_size = page_size,
-						.ring_mode = mode};
+	const struct rs_region_header layout = {
+		.ring_count = 2, .ring_pages = count, .ring_page_size = page_size};
 
+	ring_mode = mode;
 	memset(states, 0, sizeof(states));
 	memset(ctls, 0, sizeof(ctls));
 	memset(pages, 0, sizeof(pages));
@@ -57,6 +56,7 @@ static void set_up_with(enum rs_producers producers, uint32_t mode, uint32_t pag
 		.pages = (uint8_t *)pages,
 		.chain = &chain,
 		.lost_nested = &lost_nested,
+		.mode = &ring_mode,
 		.boot = BOOT,
 	};
 	rs_rings_init(&rings, &layout);

@@ -243,6 +243,7 @@ static void set_up_of(struct fixture *f, uint32_t mode, bool shared, uint64_t pa
 		.pages = rs_trace_region_section(f->region, RS_SEC_RINGS, &size),
 		.chain = &f->chain,
 		.lost_nested = &f->lost_nested,
+		.mode = &((struct rs_region_header *)(void *)f->region->map)->ring_mode,
 		.boot = 3,
 	};
 	rs_rings_init(&f->rings, &f->region->header);

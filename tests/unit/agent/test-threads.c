@@ -17,6 +17,8 @@
 #define RECORDS 60000u
 #define PAGE 4096u
 #define COUNT 8u
+#define FLIPS 24u /* changes of the mode */
+#define READ 4u   /* pages that are read before one */
 
 /* Pages are read as words and as structures. */
 typedef uint64_t __attribute__((may_alias)) word_t;
@@ -31,6 +33,9 @@ static struct rs_region_header layout = {
 static uint32_t chain;
 static uint64_t lost_nested, ticks;
 static uint32_t writing;
+static uint64_t emitted; /* attempts of all writers */
+static bool flipping;
+static uint32_t flips; /* so far */
 
 #define CHECK(cond)                                                                                \
 	do {                                                                                       \
@@ -45,11 +50,17 @@ static uint64_t clock_tick(void)
 	return __atomic_add_fetch(&ticks, 1, __ATOMIC_RELAXED);
 }
 
+static bool enough(uint64_t written)
+{
+	return written >= RECORDS && (!flipping || rs_load(&flips) >= FLIPS);
+}
+
 static void *writer(void *data)
 {
 	uint32_t pid = (uint32_t)(uintptr_t)data;
+	uint64_t i;
 
-	for (uint64_t i = 1; i <= RECORDS; i++) {
+	for (i = 1; !enough(i - 1); i++) {
 		uint64_t entry[4] = {i, pid, i * pid, ~i};
 		struct rs_ring_record record = {
 			.id = RS_FIRST_EVENT_ID,
@@ -68,12 +79,13 @@ static void *writer(void *data)
 		if (i % 500 == 0)
 			sched_yield();
 	}
+	__atomic_add_fetch(&emitted, i - 1, __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&writing, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 struct reader {
-	uint64_t seq, records, dropped, got, lost, last_ts, newest[WRITERS + 1];
+	uint64_t pages, seq, records, dropped, got, lost, last_ts, newest[WRITERS + 1];
 };
 
 /* Checks every record of a whole page; returns how many there are. */
@@ -143,9 +155,34 @@ static bool take(struct reader *r, bool drop)
 		r->records += n;
 	}
 	r->seq++;
+	r->pages++;
 	if (drop)
 		rs_store_release((uint64_t *)&ctl.consumed, r->seq);
 	return true;
+}
+
+/*
+ * Once some pages were read in this mode, and then records were lost in its way, changes the mode:
+ * what was read is published by then. Returns whether the reader is to wait for that loss.
+ */
+static bool flip(const struct reader *r)
+{
+	static uint64_t begun, refused;
+	static bool waits;
+	const bool drop = layout.ring_mode == RS_MODE_DROP;
+
+	if (!waits) {
+		waits = r->pages - begun >= READ;
+		refused = rs_load(&state.dropped);
+		return waits;
+	}
+	if (drop ? rs_load(&state.dropped) == refused : rs_load(&state.pages) <= r->seq + COUNT)
+		return true;
+	rs_store_release(&layout.ring_mode, drop ? RS_MODE_OVERWRITE : RS_MODE_DROP);
+	begun = r->pages;
+	waits = false;
+	rs_store(&flips, flips + 1);
+	return false;
 }
 
 static void run(uint32_t mode)
@@ -157,7 +194,8 @@ static void run(uint32_t mode)
 	memset(&state, 0, sizeof(state));
 	memset(&ctl, 0, sizeof(ctl));
 	memset(pages, 0, sizeof(pages));
-	ticks = 0;
+	ticks = emitted = 0;
+	flips = 0;
 	lost_nested = 0;
 	layout.ring_mode = mode;
 	rings = (struct rs_rings){
@@ -166,6 +204,7 @@ static void run(uint32_t mode)
 		.pages = (uint8_t *)pages,
 		.chain = &chain,
 		.lost_nested = &lost_nested,
+		.mode = &layout.ring_mode,
 		.boot = 1,
 	};
 	rs_rings_init(&rings, &layout);
@@ -175,12 +214,18 @@ static void run(uint32_t mode)
 	for (uintptr_t i = 0; i < WRITERS; i++)
 		CHECK(!pthread_create(&threads[i], NULL, writer, (void *)(i + 1)));
 	while (__atomic_load_n(&writing, __ATOMIC_ACQUIRE)) {
-		uint64_t newest = rs_load(&state.pages);
+		uint64_t newest;
 
-		rs_store((uint32_t *)&ctl.wake_armed, (uint32_t)newest);
-		if (take(&r, mode == RS_MODE_DROP))
+		if (flipping && rs_load(&flips) < FLIPS && flip(&r)) {
+			sched_yield();
 			continue;
-		if (mode == RS_MODE_OVERWRITE && newest > r.seq + COUNT - 1)
+		}
+		newest = rs_load(&state.pages);
+		rs_store((uint32_t *)&ctl.wake_armed, (uint32_t)newest);
+		if (take(&r, flipping || mode == RS_MODE_DROP))
+			continue;
+		if (flipping ? newest > r.seq + COUNT
+			     : mode == RS_MODE_OVERWRITE && newest > r.seq + COUNT - 1)
 			r.seq = newest - COUNT + 1;
 		else if (newest > r.seq + 1 && rs_load(&state.skipped))
 			r.seq++; /* a producer skipped it */
@@ -192,7 +237,7 @@ static void run(uint32_t mode)
 	/*
 	 * Nobody writes any more. Read the complete pages; the word says where the last page ends.
 	 */
-	if (mode == RS_MODE_OVERWRITE && state.pages > r.seq + COUNT)
+	if ((flipping || mode == RS_MODE_OVERWRITE) && state.pages > r.seq + COUNT)
 		r.seq = state.pages - COUNT;
 	rs_ring_resume(&ring);
 	for (; r.seq < state.pages;) {
@@ -201,19 +246,25 @@ static void run(uint32_t mode)
 	}
 	total = (uint32_t)rs_word_records(state.word);
 	r.lost += total - r.records + state.dropped - r.dropped;
-	CHECK(total + state.dropped + lost_nested == WRITERS * RECORDS);
-	CHECK(r.got + r.lost + lost_nested == WRITERS * RECORDS);
+	CHECK(emitted >= WRITERS * RECORDS);
+	CHECK(total + state.dropped + lost_nested == emitted);
+	CHECK(r.got + r.lost + lost_nested == emitted);
 	CHECK(r.got > 0);
+	if (flipping) /* both kinds */
+		CHECK(flips == FLIPS && state.dropped > 0 && r.lost > state.dropped);
 	printf("# mode %u: %llu read, %llu lost, %llu skipped\n", mode, (unsigned long long)r.got,
 	       (unsigned long long)r.lost, (unsigned long long)state.skipped);
 }
 
 int main(void)
 {
-	printf("1..2\n");
+	printf("1..3\n");
 	run(RS_MODE_OVERWRITE);
 	printf("ok 1 overwrite\n");
 	run(RS_MODE_DROP);
 	printf("ok 2 drop\n");
+	flipping = true;
+	run(RS_MODE_OVERWRITE);
+	printf("ok 3 changing modes\n");
 	return 0;
 }

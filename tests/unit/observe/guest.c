@@ -90,6 +90,7 @@ void open_guest(Guest *g, const char *name)
 		.pages = rs_trace_region_section(g->region, RS_SEC_RINGS, NULL),
 		.chain = &control->clock_chain,
 		.lost_nested = &g->lost_nested,
+		.mode = &((struct rs_region_header *)(void *)g->region->map)->ring_mode,
 	};
 	rs_rings_init(&g->rings, &g->region->header);
 	info = info_of(g);
