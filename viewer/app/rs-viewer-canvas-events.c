@@ -356,8 +356,40 @@ static void describe_events(RsViewerCanvas *canvas, GString *out, RsViewerLane *
 	rs_trace_timeline_unlock(events.timeline);
 }
 
+/* The slice that lies there, and how long it lasts. */
+static void describe_slice(GString *out, const RsViewerLane *lane, guint64 from, guint64 until,
+			   double below)
+{
+	const RsViewerStrip *strip = lane->strip;
+	RsViewerBand events, spans;
+	RsViewerSlice slice;
+	double high;
+	guint n, row;
+
+	rs_viewer_canvas_bands(lane, &events, &spans);
+	rs_trace_timeline_lock(strip->pick);
+	n = rs_viewer_pairs_n_rows(strip->pairs);
+	high = rs_viewer_canvas_slice_height(&spans, n);
+	row = below < spans.top ? 0 : (guint)((below - spans.top) / high);
+	if (rs_viewer_pairs_at(strip->pairs, row, from, &slice) ||
+	    rs_viewer_pairs_at(strip->pairs, row, until - 1, &slice)) {
+		g_autofree char *label =
+			rs_trace_escape(slice.begin ? slice.begin->label : "", -1, NULL);
+		g_autofree char *duration =
+			slice.until == G_MAXUINT64
+				? g_strdup(_("has not ended"))
+				: rs_viewer_time_duration(slice.until - slice.from);
+
+		g_string_append_printf(out, "\n%s · %s", *label ? label : _("slice"), duration);
+		if (row == RS_VIEWER_PAIR_ROWS - 1 && strip->shared)
+			g_string_append_printf(out, "\n%s",
+					       _("Deeper slices are drawn here, too."));
+	}
+	rs_trace_timeline_unlock(strip->pick);
+}
+
 char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guint64 from,
-				guint64 until)
+				guint64 until, double below)
 {
 	const RsViewerStrip *strip = lane->strip;
 	GString *out;
@@ -367,6 +399,8 @@ char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guin
 	out = g_string_new(lane->label);
 	describe_spans(canvas, out, lane, from, until);
 	describe_events(canvas, out, lane, from, until);
+	if (strip && strip->pairs)
+		describe_slice(out, lane, from, until, below);
 	if (strip && strip->values) {
 		double value;
 

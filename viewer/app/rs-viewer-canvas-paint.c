@@ -170,12 +170,11 @@ static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVie
 	append_row(snapshot, strip->spans, x, y + spans.top, width, spans.height);
 	if (lane->kind != RS_VIEWER_LANE_COUNTER)
 		append_row(snapshot, strip->events, x, y + events.top, width, events.height);
-	if (strip->pairs) {
-		const int high = spans.height / (int)RS_VIEWER_PAIR_ROWS;
+	for (guint i = 0; strip->rows && i < strip->rows->len; i++) {
+		const double high = rs_viewer_canvas_slice_height(&spans, strip->rows->len);
 
-		for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
-			append_row(snapshot, strip->rows[i], x, y + spans.top + (int)i * high,
-				   width, high - 1);
+		append_row(snapshot, strip->rows->pdata[i], x, y + spans.top + i * high, width,
+			   high > 3 ? high - 1 : high);
 	}
 	draw_names(canvas, snapshot, strip, x, y, &spans);
 	append_row(snapshot, strip->haze, x, y, width, lane->height - 1);
@@ -237,13 +236,20 @@ static char *progress_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return progress < 1 ? g_strdup_printf(_("%.0f %%"), floor(progress * 100)) : NULL;
 }
 
-/* Between which values a counter is, and how far it has come. NULL: nothing is to be said. */
+/*
+ * Between which values a counter is, or how many slices have no row of their own, and how far it has
+ * come. NULL: nothing is to be said.
+ */
 static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 {
 	g_autofree char *progress = progress_of(canvas, strip), *range = NULL;
 
 	if (strip->has_values)
 		range = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
+	if (strip->shared)
+		range = g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " deeper",
+						    "%" PRIu64 " deeper", (gulong)strip->shared),
+					strip->shared);
 	if (!range || !progress)
 		return range ? g_steal_pointer(&range) : g_steal_pointer(&progress);
 	return g_strdup_printf("%s · %s", progress, range);

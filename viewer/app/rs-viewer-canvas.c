@@ -7,6 +7,10 @@
 
 G_DEFINE_FINAL_TYPE(RsViewerCanvas, rs_viewer_canvas, GTK_TYPE_WIDGET)
 
+#define ROW_MOST 16    /* pixels of a row of slices */
+#define ROW_EACH 9u    /* as many are given to each */
+#define PAIR_MOST 240u /* a lane gets no higher by itself */
+
 enum { LANE_CHOSEN, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
@@ -99,6 +103,20 @@ void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsVi
 	*spans = (RsViewerBand){3 + share + 1, room - share - 1};
 	if (lane->kind == RS_VIEWER_LANE_COUNTER)
 		*spans = *events;
+}
+
+/* A single row is not as high as the band. */
+double rs_viewer_canvas_slice_height(const RsViewerBand *spans, guint n)
+{
+	return MIN((double)spans->height / MAX(n, 1), ROW_MOST);
+}
+
+guint rs_viewer_canvas_pair_height(guint n)
+{
+	const guint usual = rs_viewer_lane_usual_height(RS_VIEWER_LANE_PAIR);
+
+	/* With what is above and below the rows. */
+	return CLAMP(n * ROW_EACH + 15, usual, PAIR_MOST);
 }
 
 /* ---- what has changed ---- */
