@@ -170,15 +170,19 @@ def test_slices():
         viewer = opened(desktop)
         timeline = Timeline(desktop, viewer)
         viewer.gone('progress bar')
-        for text in 'sort:partition.depth', 'pool:take..pool:done', 'sort:partition..primes:found':
+        for kind, text in ('Counter', 'sort:partition.depth'), ('Begin and end', 'sort:partition..primes:found'):
             viewer.find('push button', 'Add a Lane').press()
-            wait_for('the entry', lambda: viewer.find('text', 'Of which events'))
+            wait_for('the entry', lambda: viewer.find('text', 'Of which events').has('focused'))
+            desktop.key('shift+Tab', 'space')
+            wait_for('its kinds', lambda: len(viewer.every('label', kind)) > 0)
+            desktop.key('Down', 'Return')
+            viewer.gone('label', 'Events')
+            desktop.key('Tab')
+            wait_for('the entry', lambda: viewer.find('text', 'Of which events').has('focused'))
             desktop.key('ctrl+a')
             desktop.type(text)
             desktop.key('Return')
             wait_for('the lane', lambda: timeline.said().endswith(' ' + text))
-            # The one that was added last is the first.
-            desktop.move(*timeline.at(0.5, 60))
         desktop.shot('timeline-slices')
         viewer.quit()
 

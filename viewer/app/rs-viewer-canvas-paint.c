@@ -274,9 +274,10 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 		return 0;
 	layout = rs_viewer_canvas_layout(canvas, text);
 	pango_layout_get_pixel_size(layout, &width, NULL);
-	rs_viewer_canvas_draw_text(snapshot, layout, right - width - 6,
-				   is_lost ? y + lane->height / 2.0 : y + lane->height - 10,
-				   is_lost ? &look->error : &look->dim);
+	rs_viewer_canvas_draw_text(
+		snapshot, layout, right - width - 6,
+		y + (is_lost ? lane->height / 2.0 : MIN(lane->height - 10.0, 32)),
+		is_lost ? &look->error : &look->dim);
 	return is_lost ? width + 8 : 0;
 }
 
@@ -286,7 +287,8 @@ static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
 	const int width = rs_viewer_canvas_left(canvas);
 	const gboolean is_heading = rs_viewer_lane_is_heading(lane);
-	const gboolean is_counter = lane->kind == RS_VIEWER_LANE_COUNTER;
+	const gboolean has_note =
+		lane->kind == RS_VIEWER_LANE_COUNTER || lane->kind == RS_VIEWER_LANE_PAIR;
 	double x = lane->kind == RS_VIEWER_LANE_SOURCE  ? 20
 		   : lane->kind == RS_VIEWER_LANE_TASKS ? 28
 		   : rs_viewer_lane_is_chosen(lane)     ? 10
@@ -310,7 +312,7 @@ static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 		x = 28;
 	}
 	right -= draw_note(canvas, snapshot, lane, y, right);
-	draw_label(canvas, snapshot, lane->label, x, is_counter ? y + 12 : y + lane->height / 2.0,
+	draw_label(canvas, snapshot, lane->label, x, has_note ? y + 12 : y + lane->height / 2.0,
 		   right - x - 4, is_heading ? &look->dim : &look->text);
 }
 
