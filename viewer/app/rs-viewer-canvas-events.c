@@ -286,6 +286,26 @@ static void describe_vcpu(GString *out, const RsTraceTimeline *all, const RsTrac
 	}
 }
 
+/* What an event says to have lasted at that moment, and how long. FALSE: there is none. */
+static gboolean describe_lasting(GString *out, const RsTraceTimeline *all,
+				 const RsTraceTimelineRing *ring, guint64 at)
+{
+	const guint64 index = rs_trace_series_rank(ring->lasting, at + (at < G_MAXUINT64));
+	const RsTraceTimelineClass *class = NULL;
+	g_autofree char *label = NULL, *duration = NULL;
+	guint64 ns[2];
+	guint32 tags[2];
+
+	if (index > 0 && rs_trace_series_read(ring->lasting, index - 1, 2, ns, tags) == 2)
+		class = rs_trace_timeline_class(all, tags[0]);
+	if (!class)
+		return FALSE;
+	label = rs_trace_escape(class->label, -1, NULL);
+	duration = rs_viewer_time_duration(ns[1] - ns[0]);
+	g_string_append_printf(out, "\n%s · %s", label, duration);
+	return TRUE;
+}
+
 static void describe_state(GString *out, const RsTraceTimelineTask *task, guint64 at)
 {
 	static const char *const states[RS_TRACE_STATES] = {N_("state not known"), N_("running"),
@@ -317,6 +337,8 @@ static void describe_spans(RsViewerCanvas *canvas, GString *out, RsViewerLane *l
 		const RsTraceTimelineRing *ring = rs_viewer_strip_ring(all, lane, &number);
 
 		if (ring) {
+			if (!describe_lasting(out, all, ring, from))
+				describe_lasting(out, all, ring, until - 1);
 			describe_vcpu(out, all, ring, from);
 			describe_losses(out, ring, from, until);
 		}

@@ -168,6 +168,11 @@ static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVie
 					  &GRAPHENE_RECT_INIT((float)x, (float)(y + spans.top),
 							      (float)width, (float)spans.height));
 	append_row(snapshot, strip->spans, x, y + spans.top, width, spans.height);
+	if (strip->lasting) {
+		const RsViewerBand lasting = rs_viewer_canvas_lasting_band(lane);
+
+		append_row(snapshot, strip->lasting, x, y + lasting.top, width, lasting.height);
+	}
 	if (lane->kind != RS_VIEWER_LANE_COUNTER)
 		append_row(snapshot, strip->events, x, y + events.top, width, events.height);
 	for (guint i = 0; strip->rows && i < strip->rows->len; i++) {

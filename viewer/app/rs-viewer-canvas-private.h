@@ -85,6 +85,8 @@ typedef struct {
 } RsViewerBand;
 
 void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsViewerBand *spans);
+/* What lasts is between them, if the lane has that; else its height is 0. */
+RsViewerBand rs_viewer_canvas_lasting_band(const RsViewerLane *lane);
 /* Of each of `n` rows of slices in a band. */
 double rs_viewer_canvas_slice_height(const RsViewerBand *spans, guint n);
 /* How high a lane is in which `n` rows of slices can be told apart. */

@@ -90,6 +90,14 @@ gboolean rs_viewer_canvas_lane_top(RsViewerCanvas *canvas, const RsViewerLane *l
 	return FALSE;
 }
 
+/* With the gap below it: of what there is for it and for spans. Names of tasks still fit. */
+static int lasting_height(const RsViewerLane *lane, int room)
+{
+	const RsViewerStrip *strip = lane->strip;
+
+	return strip && strip->has_lasting ? room * 2 / 5 : 0;
+}
+
 /* Events lie above spans. What has only one of them gives it all. */
 void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsViewerBand *spans)
 {
@@ -103,6 +111,18 @@ void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsVi
 	*spans = (RsViewerBand){3 + share + 1, room - share - 1};
 	if (lane->kind == RS_VIEWER_LANE_COUNTER)
 		*spans = *events;
+	spans->top += lasting_height(lane, spans->height);
+	spans->height -= lasting_height(lane, spans->height);
+}
+
+RsViewerBand rs_viewer_canvas_lasting_band(const RsViewerLane *lane)
+{
+	RsViewerBand events, spans;
+	int begin;
+
+	rs_viewer_canvas_bands(lane, &events, &spans);
+	begin = events.top + events.height + 1;
+	return (RsViewerBand){begin, MAX(spans.top - begin - 1, 0)};
 }
 
 /* A single row is not as high as the band. */

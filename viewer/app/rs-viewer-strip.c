@@ -32,6 +32,7 @@ void rs_viewer_strip_drop(RsViewerStrip *strip)
 	strip->stamp = 0;
 	g_clear_object(&strip->events);
 	g_clear_object(&strip->spans);
+	g_clear_object(&strip->lasting);
 	g_clear_object(&strip->loss);
 	g_clear_object(&strip->haze);
 	g_clear_pointer(&strip->rows, g_ptr_array_unref);
@@ -233,6 +234,9 @@ void rs_viewer_strip_draw_spans(RsViewerLane *lane, const RsViewerFrame *frame)
 		if (!ring)
 			return;
 		strip->spans = spans(frame, ring->tasks);
+		strip->has_lasting = rs_trace_series_count(ring->lasting) > 0;
+		if (strip->has_lasting)
+			strip->lasting = spans(frame, ring->lasting);
 		memset(frame->marks, 0, frame->n);
 		if (find_losses(frame, ring))
 			draw_losses(strip, frame);

@@ -44,6 +44,8 @@ typedef struct {
 	guint seen;         /* the last frame that it was in */
 	GdkTexture *events; /* NULL: nothing is there */
 	GdkTexture *spans;
+	GdkTexture *lasting;  /* of a vCPU: what its events say how long it took */
+	gboolean has_lasting; /* anywhere in the trace */
 	GdkTexture *loss;
 	GdkTexture *haze; /* the same, so that what is behind it shines through */
 	GPtrArray *rows;  /* GdkTexture of each row of slices, or NULL; NULL: there are none */
