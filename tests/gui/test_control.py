@@ -98,6 +98,26 @@ def test_switch():
         live.viewer.quit()
 
 
+def test_busy():
+    """A list that follows a guest which writes far more than fits shows what its rows say."""
+    with Desktop() as desktop:
+        live = Live(desktop)
+        desktop.ringside('enable', '-s', live.name, '*')
+
+        def rows():
+            return [row for row in live.viewer.every('table row') if re.match(r'[\d.]+, CPU', row.name)]
+        wait_for('rows are read', lambda: any('=' in row.name for row in rows()))
+        # To look for rows takes long; those that are there show others from then on.
+        some, seen = wait_for('rows', rows), []
+
+        def has_moved():
+            seen.extend(row.name for row in some)
+            return len(set(seen)) > 3 * len(some)
+        wait_for('the list moves on', has_moved)
+        check(sum('=' in name for name in seen) > 0.9 * len(seen), 'and they have their text')
+        live.viewer.quit()
+
+
 def test_filter():
     """A filter is completed, refused with a mark at its mistake, and applied."""
     with Desktop() as desktop:
@@ -159,4 +179,4 @@ def test_record():
 
 
 if __name__ == '__main__':
-    run_tests([test_switch, test_filter, test_record])
+    run_tests([test_switch, test_busy, test_filter, test_record])

@@ -164,6 +164,29 @@ def test_lanes():
         viewer.quit()
 
 
+def test_slices():
+    """Pairs as slices, each in a row of its own, and a field as a curve."""
+    with Desktop() as desktop:
+        viewer = opened(desktop)
+        timeline = Timeline(desktop, viewer)
+        viewer.gone('progress bar')
+        for kind, text in ('Counter', 'sort:partition.depth'), ('Begin and end', 'sort:partition..primes:found'):
+            viewer.find('push button', 'Add a Lane').press()
+            wait_for('the entry', lambda: viewer.find('text', 'Of which events').has('focused'))
+            desktop.key('shift+Tab', 'space')
+            wait_for('its kinds', lambda: len(viewer.every('label', kind)) > 0)
+            desktop.key('Down', 'Return')
+            viewer.gone('label', 'Events')
+            desktop.key('Tab')
+            wait_for('the entry', lambda: viewer.find('text', 'Of which events').has('focused'))
+            desktop.key('ctrl+a')
+            desktop.type(text)
+            desktop.key('Return')
+            wait_for('the lane', lambda: timeline.said().endswith(' ' + text))
+        desktop.shot('timeline-slices')
+        viewer.quit()
+
+
 def test_filter():
     """Events of lanes are those that the filter leaves; the vCPU's tasks stay."""
     with Desktop() as desktop:
@@ -183,4 +206,4 @@ def test_filter():
 
 
 if __name__ == '__main__':
-    run_tests([test_keys, test_pointer, test_lanes, test_filter])
+    run_tests([test_keys, test_pointer, test_lanes, test_slices, test_filter])

@@ -286,6 +286,26 @@ static void describe_vcpu(GString *out, const RsTraceTimeline *all, const RsTrac
 	}
 }
 
+/* What an event says to have lasted at that moment, and how long. FALSE: there is none. */
+static gboolean describe_lasting(GString *out, const RsTraceTimeline *all,
+				 const RsTraceTimelineRing *ring, guint64 at)
+{
+	const guint64 index = rs_trace_series_rank(ring->lasting, at + (at < G_MAXUINT64));
+	const RsTraceTimelineClass *class = NULL;
+	g_autofree char *label = NULL, *duration = NULL;
+	guint64 ns[2];
+	guint32 tags[2];
+
+	if (index > 0 && rs_trace_series_read(ring->lasting, index - 1, 2, ns, tags) == 2)
+		class = rs_trace_timeline_class(all, tags[0]);
+	if (!class)
+		return FALSE;
+	label = rs_trace_escape(class->label, -1, NULL);
+	duration = rs_viewer_time_duration(ns[1] - ns[0]);
+	g_string_append_printf(out, "\n%s · %s", label, duration);
+	return TRUE;
+}
+
 static void describe_state(GString *out, const RsTraceTimelineTask *task, guint64 at)
 {
 	static const char *const states[RS_TRACE_STATES] = {N_("state not known"), N_("running"),
@@ -317,6 +337,8 @@ static void describe_spans(RsViewerCanvas *canvas, GString *out, RsViewerLane *l
 		const RsTraceTimelineRing *ring = rs_viewer_strip_ring(all, lane, &number);
 
 		if (ring) {
+			if (!describe_lasting(out, all, ring, from))
+				describe_lasting(out, all, ring, until - 1);
 			describe_vcpu(out, all, ring, from);
 			describe_losses(out, ring, from, until);
 		}
@@ -356,8 +378,40 @@ static void describe_events(RsViewerCanvas *canvas, GString *out, RsViewerLane *
 	rs_trace_timeline_unlock(events.timeline);
 }
 
+/* The slice that lies there, and how long it lasts. */
+static void describe_slice(GString *out, const RsViewerLane *lane, guint64 from, guint64 until,
+			   double below)
+{
+	const RsViewerStrip *strip = lane->strip;
+	RsViewerBand events, spans;
+	RsViewerSlice slice;
+	double high;
+	guint n, row;
+
+	rs_viewer_canvas_bands(lane, &events, &spans);
+	rs_trace_timeline_lock(strip->pick);
+	n = rs_viewer_pairs_n_rows(strip->pairs);
+	high = rs_viewer_canvas_slice_height(&spans, n);
+	row = below < spans.top ? 0 : (guint)((below - spans.top) / high);
+	if (rs_viewer_pairs_at(strip->pairs, row, from, &slice) ||
+	    rs_viewer_pairs_at(strip->pairs, row, until - 1, &slice)) {
+		g_autofree char *label =
+			rs_trace_escape(slice.begin ? slice.begin->label : "", -1, NULL);
+		g_autofree char *duration =
+			slice.until == G_MAXUINT64
+				? g_strdup(_("has not ended"))
+				: rs_viewer_time_duration(slice.until - slice.from);
+
+		g_string_append_printf(out, "\n%s · %s", *label ? label : _("slice"), duration);
+		if (row == RS_VIEWER_PAIR_ROWS - 1 && strip->shared)
+			g_string_append_printf(out, "\n%s",
+					       _("Deeper slices are drawn here, too."));
+	}
+	rs_trace_timeline_unlock(strip->pick);
+}
+
 char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guint64 from,
-				guint64 until)
+				guint64 until, double below)
 {
 	const RsViewerStrip *strip = lane->strip;
 	GString *out;
@@ -367,6 +421,8 @@ char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guin
 	out = g_string_new(lane->label);
 	describe_spans(canvas, out, lane, from, until);
 	describe_events(canvas, out, lane, from, until);
+	if (strip && strip->pairs)
+		describe_slice(out, lane, from, until, below);
 	if (strip && strip->values) {
 		double value;
 

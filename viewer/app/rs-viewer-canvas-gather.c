@@ -188,6 +188,24 @@ static void pair(GTask *task, gpointer source, gpointer data, GCancellable *canc
 	g_task_return_boolean(task, TRUE);
 }
 
+/* The lane follows its rows as long as nobody has made it higher or lower. */
+static void fit(RsViewerCanvas *canvas, RsViewerLane *lane)
+{
+	RsViewerStrip *strip = lane->strip;
+	guint height;
+
+	rs_trace_timeline_lock(strip->pick);
+	height = rs_viewer_canvas_pair_height(rs_viewer_pairs_n_rows(strip->pairs));
+	rs_trace_timeline_unlock(strip->pick);
+	if (height <= lane->height ||
+	    lane->height != (strip->fitted ? strip->fitted
+					   : rs_viewer_lane_usual_height(RS_VIEWER_LANE_PAIR)))
+		return;
+	strip->fitted = height;
+	rs_viewer_lanes_set_height(canvas->lanes, lane, height);
+	rs_viewer_canvas_update_lanes(canvas);
+}
+
 static void on_paired(GObject *object, GAsyncResult *result, gpointer data)
 {
 	g_autoptr(RsViewerCanvas) canvas = data;
@@ -196,8 +214,10 @@ static void on_paired(GObject *object, GAsyncResult *result, gpointer data)
 	if (g_cancellable_is_cancelled(pairing->cancellable))
 		return;
 	((RsViewerStrip *)pairing->lane->strip)->is_busy = FALSE;
-	if (pairing->taken > 0)
-		touch(canvas, pairing->lane->strip);
+	if (pairing->taken == 0)
+		return;
+	fit(canvas, pairing->lane);
+	touch(canvas, pairing->lane->strip);
 }
 
 static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)

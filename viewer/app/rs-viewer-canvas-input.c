@@ -136,7 +136,7 @@ static gboolean on_tooltip(GtkWidget *widget, int x, int y, gboolean keyboard, G
 	RsViewerLane *lane = canvas->lane;
 	g_autofree char *text = NULL;
 	guint64 from, until, row;
-	double below;
+	double below = 0;
 
 	if (keyboard) {
 		if (!lane || !rs_viewer_view_current(canvas->view, &from, &row))
@@ -153,7 +153,7 @@ static gboolean on_tooltip(GtkWidget *widget, int x, int y, gboolean keyboard, G
 		from = rs_viewer_canvas_time_at(canvas, x);
 		until = MAX(rs_viewer_canvas_time_at(canvas, x + 1), from + 1);
 	}
-	text = rs_viewer_canvas_describe(canvas, lane, from, until);
+	text = rs_viewer_canvas_describe(canvas, lane, from, until, below);
 	if (!text)
 		return FALSE;
 	gtk_tooltip_set_text(tooltip, text);

@@ -168,14 +168,18 @@ static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVie
 					  &GRAPHENE_RECT_INIT((float)x, (float)(y + spans.top),
 							      (float)width, (float)spans.height));
 	append_row(snapshot, strip->spans, x, y + spans.top, width, spans.height);
+	if (strip->lasting) {
+		const RsViewerBand lasting = rs_viewer_canvas_lasting_band(lane);
+
+		append_row(snapshot, strip->lasting, x, y + lasting.top, width, lasting.height);
+	}
 	if (lane->kind != RS_VIEWER_LANE_COUNTER)
 		append_row(snapshot, strip->events, x, y + events.top, width, events.height);
-	if (strip->pairs) {
-		const int high = spans.height / (int)RS_VIEWER_PAIR_ROWS;
+	for (guint i = 0; strip->rows && i < strip->rows->len; i++) {
+		const double high = rs_viewer_canvas_slice_height(&spans, strip->rows->len);
 
-		for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
-			append_row(snapshot, strip->rows[i], x, y + spans.top + (int)i * high,
-				   width, high - 1);
+		append_row(snapshot, strip->rows->pdata[i], x, y + spans.top + i * high, width,
+			   high > 3 ? high - 1 : high);
 	}
 	draw_names(canvas, snapshot, strip, x, y, &spans);
 	append_row(snapshot, strip->haze, x, y, width, lane->height - 1);
@@ -237,13 +241,20 @@ static char *progress_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return progress < 1 ? g_strdup_printf(_("%.0f %%"), floor(progress * 100)) : NULL;
 }
 
-/* Between which values a counter is, and how far it has come. NULL: nothing is to be said. */
+/*
+ * Between which values a counter is, or how many slices have no row of their own, and how far it has
+ * come. NULL: nothing is to be said.
+ */
 static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 {
 	g_autofree char *progress = progress_of(canvas, strip), *range = NULL;
 
 	if (strip->has_values)
 		range = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
+	if (strip->shared)
+		range = g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " deeper",
+						    "%" PRIu64 " deeper", (gulong)strip->shared),
+					strip->shared);
 	if (!range || !progress)
 		return range ? g_steal_pointer(&range) : g_steal_pointer(&progress);
 	return g_strdup_printf("%s · %s", progress, range);
@@ -268,9 +279,10 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 		return 0;
 	layout = rs_viewer_canvas_layout(canvas, text);
 	pango_layout_get_pixel_size(layout, &width, NULL);
-	rs_viewer_canvas_draw_text(snapshot, layout, right - width - 6,
-				   is_lost ? y + lane->height / 2.0 : y + lane->height - 10,
-				   is_lost ? &look->error : &look->dim);
+	rs_viewer_canvas_draw_text(
+		snapshot, layout, right - width - 6,
+		y + (is_lost ? lane->height / 2.0 : MIN(lane->height - 10.0, 32)),
+		is_lost ? &look->error : &look->dim);
 	return is_lost ? width + 8 : 0;
 }
 
@@ -280,7 +292,8 @@ static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
 	const int width = rs_viewer_canvas_left(canvas);
 	const gboolean is_heading = rs_viewer_lane_is_heading(lane);
-	const gboolean is_counter = lane->kind == RS_VIEWER_LANE_COUNTER;
+	const gboolean has_note =
+		lane->kind == RS_VIEWER_LANE_COUNTER || lane->kind == RS_VIEWER_LANE_PAIR;
 	double x = lane->kind == RS_VIEWER_LANE_SOURCE  ? 20
 		   : lane->kind == RS_VIEWER_LANE_TASKS ? 28
 		   : rs_viewer_lane_is_chosen(lane)     ? 10
@@ -304,7 +317,7 @@ static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 		x = 28;
 	}
 	right -= draw_note(canvas, snapshot, lane, y, right);
-	draw_label(canvas, snapshot, lane->label, x, is_counter ? y + 12 : y + lane->height / 2.0,
+	draw_label(canvas, snapshot, lane->label, x, has_note ? y + 12 : y + lane->height / 2.0,
 		   right - x - 4, is_heading ? &look->dim : &look->text);
 }
 

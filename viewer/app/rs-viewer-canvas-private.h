@@ -85,6 +85,12 @@ typedef struct {
 } RsViewerBand;
 
 void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsViewerBand *spans);
+/* What lasts is between them, if the lane has that; else its height is 0. */
+RsViewerBand rs_viewer_canvas_lasting_band(const RsViewerLane *lane);
+/* Of each of `n` rows of slices in a band. */
+double rs_viewer_canvas_slice_height(const RsViewerBand *spans, guint n);
+/* How high a lane is in which `n` rows of slices can be told apart. */
+guint rs_viewer_canvas_pair_height(guint n);
 
 /* ---- drawing ---- */
 
@@ -124,9 +130,11 @@ typedef struct {
 /* The event of the lane that is nearest to a moment. FALSE: there is none within `reach` ns. */
 gboolean rs_viewer_canvas_nearest(RsViewerCanvas *canvas, RsViewerLane *lane, guint64 ns,
 				  guint64 reach, RsViewerHit *hit);
-/* What there is at a moment of a lane, for people; NULL: nothing. */
+/*
+ * What there is at a moment of a lane, and so many pixels below its top, for people; NULL: nothing.
+ */
 char *rs_viewer_canvas_describe(RsViewerCanvas *canvas, RsViewerLane *lane, guint64 from,
-				guint64 until);
+				guint64 until, double below);
 
 /* ---- input ---- */
 

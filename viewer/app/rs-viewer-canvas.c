@@ -7,6 +7,10 @@
 
 G_DEFINE_FINAL_TYPE(RsViewerCanvas, rs_viewer_canvas, GTK_TYPE_WIDGET)
 
+#define ROW_MOST 16    /* pixels of a row of slices */
+#define ROW_EACH 9u    /* as many are given to each */
+#define PAIR_MOST 240u /* a lane gets no higher by itself */
+
 enum { LANE_CHOSEN, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
@@ -86,6 +90,14 @@ gboolean rs_viewer_canvas_lane_top(RsViewerCanvas *canvas, const RsViewerLane *l
 	return FALSE;
 }
 
+/* With the gap below it: of what there is for it and for spans. Names of tasks still fit. */
+static int lasting_height(const RsViewerLane *lane, int room)
+{
+	const RsViewerStrip *strip = lane->strip;
+
+	return strip && strip->has_lasting ? room * 2 / 5 : 0;
+}
+
 /* Events lie above spans. What has only one of them gives it all. */
 void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsViewerBand *spans)
 {
@@ -99,6 +111,32 @@ void rs_viewer_canvas_bands(const RsViewerLane *lane, RsViewerBand *events, RsVi
 	*spans = (RsViewerBand){3 + share + 1, room - share - 1};
 	if (lane->kind == RS_VIEWER_LANE_COUNTER)
 		*spans = *events;
+	spans->top += lasting_height(lane, spans->height);
+	spans->height -= lasting_height(lane, spans->height);
+}
+
+RsViewerBand rs_viewer_canvas_lasting_band(const RsViewerLane *lane)
+{
+	RsViewerBand events, spans;
+	int begin;
+
+	rs_viewer_canvas_bands(lane, &events, &spans);
+	begin = events.top + events.height + 1;
+	return (RsViewerBand){begin, MAX(spans.top - begin - 1, 0)};
+}
+
+/* A single row is not as high as the band. */
+double rs_viewer_canvas_slice_height(const RsViewerBand *spans, guint n)
+{
+	return MIN((double)spans->height / MAX(n, 1), ROW_MOST);
+}
+
+guint rs_viewer_canvas_pair_height(guint n)
+{
+	const guint usual = rs_viewer_lane_usual_height(RS_VIEWER_LANE_PAIR);
+
+	/* With what is above and below the rows. */
+	return CLAMP(n * ROW_EACH + 15, usual, PAIR_MOST);
 }
 
 /* ---- what has changed ---- */

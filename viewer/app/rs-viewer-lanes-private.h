@@ -30,7 +30,6 @@ struct _RsViewerLanes {
 
 /* What the lane is called in a file. */
 char *rs_viewer_lane_key(const RsViewerLane *lane);
-guint rs_viewer_lane_usual_height(RsViewerLaneKind kind);
 /* Gives a new lane what was loaded for it. */
 void rs_viewer_lanes_recall(RsViewerLanes *lanes, RsViewerLane *lane);
 /* Calls it for each lane that there is. */

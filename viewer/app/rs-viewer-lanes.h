@@ -30,7 +30,7 @@ typedef enum {
 
 #define RS_VIEWER_LANES_CHOSEN 64u
 #define RS_VIEWER_LANE_LOW 16u   /* pixels */
-#define RS_VIEWER_LANE_HIGH 240u /* likewise */
+#define RS_VIEWER_LANE_HIGH 800u /* likewise */
 
 typedef struct {
 	RsViewerLaneKind kind;
@@ -56,6 +56,9 @@ static inline gboolean rs_viewer_lane_is_chosen(const RsViewerLane *lane)
 {
 	return lane->kind >= RS_VIEWER_LANE_EVENTS;
 }
+
+/* Of a lane that nobody has made higher or lower. */
+guint rs_viewer_lane_usual_height(RsViewerLaneKind kind);
 
 typedef struct {
 	RsViewerLane *lane;

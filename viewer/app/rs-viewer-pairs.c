@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define COLOURS (2 * RS_VIEWER_PAIR_ROWS)
+#define SAME_TIME 64u
+#define COLOURS 8u /* two for each row: rows four apart have the same */
 
 /* A slice that is open. */
 typedef struct {
@@ -24,7 +25,7 @@ struct _RsViewerPairs {
 	RsTracePalette palette;
 	RsTraceSeries *rows[RS_VIEWER_PAIR_ROWS];
 	guint n_rows;
-	guint64 count, unmatched;
+	guint64 count, unmatched, shared;
 };
 
 enum { PHASE_NEW, PHASE_NONE, PHASE_BEGIN, PHASE_END };
@@ -46,7 +47,6 @@ gboolean rs_viewer_pairs_split(const char *text, char **begin, char **end)
 
 static void fill_palette(RsTracePalette *palette)
 {
-	/* Two for each row. */
 	static const guint32 colours[COLOURS] = {0x3584e4, 0x1a5fb4, 0x33b2a4, 0x218787,
 						 0x9b6ad6, 0x7239b3, 0xe5a50a, 0xc88800};
 	const guint32 none = RS_TRACE_PALETTE_NONE;
@@ -158,6 +158,7 @@ static void begin(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 ta
 	while (open.row < RS_VIEWER_PAIR_ROWS - 1 && pairs->in_row[open.row] > 0)
 		open.row++;
 	open.row = MIN(open.row, RS_VIEWER_PAIR_ROWS - 1);
+	pairs->shared += pairs->in_row[open.row] > 0;
 	g_array_append_val(stack, open);
 	pairs->n_open++;
 	pairs->count++;
@@ -166,7 +167,7 @@ static void begin(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 ta
 	/* It has another colour than the one before it in its row, so that both are seen. */
 	pairs->begun[open.row]++;
 	rs_trace_series_append(pairs->rows[open.row], row->ns,
-			       1 + 2 * open.row + pairs->begun[open.row] % 2);
+			       1 + (2 * open.row + pairs->begun[open.row] % 2) % COLOURS);
 }
 
 static void end(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 task)
@@ -236,4 +237,40 @@ guint64 rs_viewer_pairs_count(const RsViewerPairs *pairs)
 guint64 rs_viewer_pairs_unmatched(const RsViewerPairs *pairs)
 {
 	return pairs->unmatched;
+}
+
+guint64 rs_viewer_pairs_shared(const RsViewerPairs *pairs)
+{
+	return pairs->shared;
+}
+
+/* The event that begins a slice at that moment. NULL: it is none of the first at that time. */
+static const RsTraceTimelineClass *find_begin(RsViewerPairs *pairs, guint64 ns)
+{
+	RsTraceTimelineRow rows[SAME_TIME];
+	const guint n = rs_trace_timeline_rows(
+		pairs->timeline, rs_trace_timeline_rank(pairs->timeline, ns), SAME_TIME, rows);
+
+	for (guint i = 0; i < n && rows[i].ns == ns; i++)
+		if (phase_of(pairs, rows[i].class) == PHASE_BEGIN)
+			return rs_trace_timeline_class(pairs->timeline, rows[i].class);
+	return NULL;
+}
+
+gboolean rs_viewer_pairs_at(RsViewerPairs *pairs, guint row, guint64 ns, RsViewerSlice *slice)
+{
+	guint64 after, times[2];
+	guint32 tags[2];
+	guint n;
+
+	if (row >= pairs->n_rows)
+		return FALSE;
+	after = rs_trace_series_rank(pairs->rows[row], ns + (ns < G_MAXUINT64));
+	n = after > 0 ? rs_trace_series_read(pairs->rows[row], after - 1, 2, times, tags) : 0;
+	if (n == 0 || tags[0] == 0)
+		return FALSE;
+	*slice = (RsViewerSlice){.from = times[0],
+				 .until = n == 2 ? times[1] : G_MAXUINT64,
+				 .begin = find_begin(pairs, times[0])};
+	return TRUE;
 }

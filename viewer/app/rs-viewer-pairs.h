@@ -17,7 +17,7 @@
 
 G_BEGIN_DECLS
 
-#define RS_VIEWER_PAIR_ROWS 4u
+#define RS_VIEWER_PAIR_ROWS 64u
 #define RS_VIEWER_PAIR_OPEN 65536u /* slices at once */
 
 typedef struct _RsViewerPairs RsViewerPairs;
@@ -44,6 +44,16 @@ const RsTraceSeries *rs_viewer_pairs_row(const RsViewerPairs *pairs, guint row);
 /* Slices that have begun, and ends for which there was no begin. */
 guint64 rs_viewer_pairs_count(const RsViewerPairs *pairs);
 guint64 rs_viewer_pairs_unmatched(const RsViewerPairs *pairs);
+/* Slices that share the last row with one that was open there. */
+guint64 rs_viewer_pairs_shared(const RsViewerPairs *pairs);
+
+typedef struct {
+	guint64 from, until;               /* until G_MAXUINT64: it has not ended */
+	const RsTraceTimelineClass *begin; /* the event it begins with; NULL: not known */
+} RsViewerSlice;
+
+/* What lies in that row at that moment. FALSE: nothing. */
+gboolean rs_viewer_pairs_at(RsViewerPairs *pairs, guint row, guint64 ns, RsViewerSlice *slice);
 
 G_END_DECLS
 

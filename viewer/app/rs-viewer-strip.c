@@ -32,10 +32,10 @@ void rs_viewer_strip_drop(RsViewerStrip *strip)
 	strip->stamp = 0;
 	g_clear_object(&strip->events);
 	g_clear_object(&strip->spans);
+	g_clear_object(&strip->lasting);
 	g_clear_object(&strip->loss);
 	g_clear_object(&strip->haze);
-	for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
-		g_clear_object(&strip->rows[i]);
+	g_clear_pointer(&strip->rows, g_ptr_array_unref);
 	g_clear_pointer(&strip->names, g_array_unref);
 }
 
@@ -234,6 +234,9 @@ void rs_viewer_strip_draw_spans(RsViewerLane *lane, const RsViewerFrame *frame)
 		if (!ring)
 			return;
 		strip->spans = spans(frame, ring->tasks);
+		strip->has_lasting = rs_trace_series_count(ring->lasting) > 0;
+		if (strip->has_lasting)
+			strip->lasting = spans(frame, ring->lasting);
 		memset(frame->marks, 0, frame->n);
 		if (find_losses(frame, ring))
 			draw_losses(strip, frame);
@@ -352,14 +355,21 @@ static void draw_values(RsViewerStrip *strip, const RsViewerFrame *frame, guint 
 					      sizeof(*pixels) * width);
 }
 
+static void texture_free(gpointer texture)
+{
+	g_clear_object((GdkTexture **)&texture);
+}
+
 static void draw_pairs(RsViewerStrip *strip, const RsViewerFrame *frame)
 {
 	guint n;
 
 	rs_trace_timeline_lock(strip->pick);
 	n = rs_viewer_pairs_n_rows(strip->pairs);
+	strip->rows = g_ptr_array_new_full(n, texture_free);
 	for (guint i = 0; i < n; i++)
-		strip->rows[i] = spans(frame, rs_viewer_pairs_row(strip->pairs, i));
+		g_ptr_array_add(strip->rows, spans(frame, rs_viewer_pairs_row(strip->pairs, i)));
+	strip->shared = rs_viewer_pairs_shared(strip->pairs);
 	rs_trace_timeline_unlock(strip->pick);
 }
 

@@ -44,11 +44,13 @@ typedef struct {
 	guint seen;         /* the last frame that it was in */
 	GdkTexture *events; /* NULL: nothing is there */
 	GdkTexture *spans;
+	GdkTexture *lasting;  /* of a vCPU: what its events say how long it took */
+	gboolean has_lasting; /* anywhere in the trace */
 	GdkTexture *loss;
 	GdkTexture *haze; /* the same, so that what is behind it shines through */
-	GdkTexture *rows[RS_VIEWER_PAIR_ROWS]; /* of slices */
-	GArray *names;                         /* RsViewerStripName, of spans */
-	guint64 lost;                          /* events, of a vCPU */
+	GPtrArray *rows;  /* GdkTexture of each row of slices, or NULL; NULL: there are none */
+	GArray *names;    /* RsViewerStripName, of spans */
+	guint64 lost;     /* events, of a vCPU */
 	/* Of a task: its events, gathered on a thread. They belong to `of`, under whose lock they
 	 * are looked at. */
 	RsTraceTimeline *of;
@@ -63,6 +65,8 @@ typedef struct {
 	double least, most;    /* in what is shown, if there is any */
 	gboolean has_values;
 	RsViewerPairs *pairs;      /* of a pair */
+	guint64 shared;            /* slices of it that share the last row */
+	guint fitted;              /* height that the lane was given for its rows; 0: none */
 	GCancellable *cancellable; /* when it is freed */
 } RsViewerStrip;
 

@@ -28,6 +28,7 @@ typedef struct {
 	GTask *task;
 	RsTraceWanted *wanted;
 	guint tries;
+	gboolean is_early; /* it was looked for, and some of it is not written yet */
 } Request;
 
 /* ---- requests ---- */
@@ -99,6 +100,9 @@ static void close_reader(RsTraceFetcher *fetcher)
 
 static gboolean go_to(RsTraceFetcher *fetcher, RsTraceWanted *wanted, guint64 ns)
 {
+	/* A reader knows only windows that were there when it first went to a place. */
+	if (rs_trace_files_size(fetcher->files) > fetcher->size)
+		close_reader(fetcher);
 	if (!fetcher->reader) {
 		fetcher->size = rs_trace_files_size(fetcher->files);
 		fetcher->reader = rs_trace_files_read(fetcher->files, fetcher->cancellable, NULL);
@@ -194,16 +198,21 @@ static void search(RsTraceFetcher *fetcher, Request *request)
 /* Whether rows that were not found may be in what was written meanwhile. */
 static gboolean has_more(RsTraceFetcher *fetcher, Request *request)
 {
+	const gboolean has_ended = rs_trace_files_have_ended(fetcher->files);
+	const Request *other;
 	gboolean is_busy;
 
-	if (rs_trace_files_size(fetcher->files) > fetcher->size)
-		return TRUE;
-	if (rs_trace_files_have_ended(fetcher->files) || request->tries++ >= TRIES)
+	if (rs_trace_files_size(fetcher->files) <= fetcher->size &&
+	    (has_ended || request->tries++ >= TRIES))
 		return FALSE;
+	request->is_early = TRUE;
 	g_mutex_lock(&fetcher->lock);
-	is_busy = !g_queue_is_empty(&fetcher->requests);
+	other = g_queue_peek_head(&fetcher->requests);
+	is_busy = other && !other->is_early;
 	g_mutex_unlock(&fetcher->lock);
-	return is_busy || rs_trace_files_wait(fetcher->files, fetcher->size, fetcher->cancellable);
+	/* A busy guest writes all the time: to look at once would find as little. */
+	return is_busy || has_ended ||
+	       rs_trace_files_wait(fetcher->files, fetcher->size, fetcher->cancellable);
 }
 
 static void serve(RsTraceFetcher *fetcher, Request *request)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define CONNECT_MS 5000u
-#define WINDOW_MS 100u
+#define WINDOW_MS 20u  /* who wants a row reads some three windows for it */
 #define INTERVAL 20000 /* us after which what came is shown */
 #define REMARKS_MAX 64u
 

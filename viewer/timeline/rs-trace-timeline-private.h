@@ -16,6 +16,7 @@ typedef struct {
 	enum {
 		NOTE_EVENT, /* of ring `target`: tag is its class, task its task's tag */
 		NOTE_RUNS,  /* of ring `target`: tag is a task's */
+		NOTE_LASTS, /* of ring `target`: tag is its class, since when it lasted up to ns */
 		NOTE_GAP,   /* of ring `target`: tag */
 		NOTE_LOSS,  /* of ring `target`: since, lost, own_ns */
 		NOTE_BOOT,  /* of ring `target`: tag is the boot's number; own_ns */
@@ -31,6 +32,7 @@ typedef struct {
 	guint number;
 	guint64 last_ns;   /* of its last record */
 	guint64 last_runs; /* when the latest of its tasks began */
+	guint64 lasted;    /* when the latest of what lasts on it ended */
 	guint32 tag;       /* the task that has it */
 	guint32 pid, boot; /* of the last event, to which `own` belongs */
 	guint32 own;       /* tag of that event's task */
@@ -51,6 +53,7 @@ typedef struct {
 	guint class;
 	const RsTraceField *next_pid, *next_comm, *prev_state; /* of a switch */
 	const RsTraceField *woken;                             /* of a wake-up */
+	const RsTraceField *duration;                          /* how long what it tells of took */
 } RsTraceTakenClass;
 
 typedef struct {

@@ -104,6 +104,7 @@ static guint add_ring(RsTraceTimeline *timeline, guint source, guint number)
 	ring->ring = number;
 	ring->events = rs_trace_series_new(RS_TRACE_SERIES_POINTS, &timeline->class_palette);
 	ring->tasks = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
+	ring->lasting = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->class_palette);
 	ring->gaps = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->gap_palette);
 	ring->losses = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineLoss));
 	ring->boots = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineBoot));
@@ -257,8 +258,11 @@ static const RsTraceField *integer(const RsTraceEvent *event, const char *name)
 /* Demo guests and BSDs say switch and wakeup, Linux sched_switch, sched_wakeup and its kin. */
 static void read_meaning(RsTraceTakenClass *class, const RsTraceEvent *event)
 {
+	const RsTraceField *last = event->n_fields ? &event->fields[event->n_fields - 1] : NULL;
 	const char *name = event->name;
 
+	if (last && last->kind == RS_KIND_UINT && g_str_has_suffix(last->name, "_ns"))
+		class->duration = integer(event, last->name);
 	if (!g_str_equal(event->system, "sched"))
 		return;
 	if (g_str_has_prefix(name, "sched_"))
@@ -388,6 +392,25 @@ static void lose_sight(RsTraceTimeline *timeline, RsTraceTakenRing *ring, guint6
 	note_runs(timeline, ring, ns, RS_TRACE_TASK_TAG_UNKNOWN);
 }
 
+/*
+ * A moment is no duration, and what began long before the end of what was told last is no part of
+ * what the ring did one after the other: a sum, say. Clocks may differ a little.
+ */
+static void take_duration(RsTraceTimeline *timeline, RsTraceTakenRing *ring,
+			  const RsTraceTakenClass *class, const RsTraceRecord *record, guint64 ns)
+{
+	guint64 duration, since;
+
+	if (!load(record, class->duration, &duration) || duration == 0 || duration > ns)
+		return;
+	since = MAX(ns - duration, ring->lasted);
+	if (since >= ns || since - (ns - duration) > duration / 8)
+		return;
+	ring->lasted = ns;
+	note(timeline, (RsTraceTimelineNote){NOTE_LASTS, .target = ring->number,
+					     .tag = class->class, .since = since, .ns = ns});
+}
+
 static void take_event(RsTraceTimeline *timeline, const RsTraceTakenSource *source,
 		       RsTraceTakenRing *ring, const RsTraceRecord *record, const RsTraceTask *task,
 		       guint64 ns)
@@ -415,6 +438,8 @@ static void take_event(RsTraceTimeline *timeline, const RsTraceTakenSource *sour
 	note(timeline, (RsTraceTimelineNote){NOTE_EVENT, .target = ring->number, .ns = ns,
 					     .tag = class ? class->class : RS_TRACE_CLASS_UNKNOWN,
 					     .task = ring->own});
+	if (class && class->duration)
+		take_duration(timeline, ring, class, record, ns);
 	if (class && class->next_pid)
 		take_switch(timeline, source, ring, class, record, ns);
 	else if (class && class->woken)

@@ -27,6 +27,7 @@ static void ring_free(gpointer data)
 
 	rs_trace_series_free(ring->events);
 	rs_trace_series_free(ring->tasks);
+	rs_trace_series_free(ring->lasting);
 	rs_trace_series_free(ring->gaps);
 	g_array_unref(ring->losses);
 	g_array_unref(ring->boots);
@@ -219,6 +220,11 @@ static void write_note(RsTraceTimeline *timeline, const RsTraceTimelineNote *not
 		ring = g_ptr_array_index(timeline->rings, note->target);
 		rs_trace_series_append(ring->gaps, note->ns, note->tag);
 		break;
+	case NOTE_LASTS:
+		ring = g_ptr_array_index(timeline->rings, note->target);
+		rs_trace_series_append(ring->lasting, note->since, note->tag);
+		rs_trace_series_append(ring->lasting, note->ns, RS_TRACE_CLASS_NONE);
+		break;
 	case NOTE_LOSS:
 		write_loss(timeline, note);
 		break;
@@ -279,7 +285,7 @@ gsize rs_trace_timeline_size(const RsTraceTimeline *timeline)
 		const RsTraceTimelineRing *ring = g_ptr_array_index(timeline->rings, i);
 
 		size += rs_trace_series_size(ring->events) + rs_trace_series_size(ring->tasks) +
-			rs_trace_series_size(ring->gaps) +
+			rs_trace_series_size(ring->gaps) + rs_trace_series_size(ring->lasting) +
 			ring->losses->len * sizeof(RsTraceTimelineLoss);
 	}
 	for (guint i = 0; i < timeline->tasks->len; i++) {

@@ -37,6 +37,8 @@ enum {
 	RS_TRACE_CLASS_UNKNOWN, /* an event that nothing is known of */
 	RS_TRACE_CLASS_EVENTS,  /* the first event */
 };
+/* No class, and so without a colour. */
+#define RS_TRACE_CLASS_NONE RS_TRACE_TIMELINE_CLASSES
 
 /* An event of any source, by its name. */
 typedef struct {
@@ -57,6 +59,13 @@ typedef struct {
 	guint ring;
 	RsTraceSeries *events; /* points, by class: also losses and boots */
 	RsTraceSeries *tasks;  /* spans: who had the vCPU, RS_TRACE_TASK_TAG_* */
+	/*
+	 * Spans, by class: how long that took of which a record tells when it ends. An event has it
+	 * whose last field is a whole number of nanoseconds, by its name: "host_ns". What one
+	 * record tells begins no earlier than what the one before it told has ended. Tag
+	 * RS_TRACE_CLASS_NONE: nothing is told.
+	 */
+	RsTraceSeries *lasting;
 	/* Spans, tag 1: records of this time are missing, or may be. */
 	RsTraceSeries *gaps;
 	GArray *losses; /* RsTraceTimelineLoss, in order */

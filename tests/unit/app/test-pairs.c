@@ -71,6 +71,39 @@ static void test_growing(void)
 	guest_clear(&guest);
 }
 
+/* Calls in calls have a row each, and what lies somewhere is told. */
+static void test_deep(void)
+{
+	g_autoptr(RsViewerPairs) pairs = NULL;
+	RsViewerSlice slice;
+	Guest guest;
+
+	guest_init(&guest);
+	pairs = rs_viewer_pairs_new(guest.timeline, "a..b");
+	for (guint i = 0; i < RS_VIEWER_PAIR_ROWS + 6; i++)
+		guest_event(&guest, 0, 0, 100 + i, 1, 0);
+	for (guint i = 0; i < RS_VIEWER_PAIR_ROWS + 5; i++)
+		guest_event(&guest, 0, 0, 1000 + i, 1, 1);
+	step_all(pairs, &guest, TRUE);
+	g_assert_cmpuint(rs_viewer_pairs_n_rows(pairs), ==, RS_VIEWER_PAIR_ROWS);
+	g_assert_cmpuint(rs_viewer_pairs_shared(pairs), ==, 6);
+	for (guint row = 1; row < RS_VIEWER_PAIR_ROWS - 1; row++) {
+		g_assert_false(rs_viewer_pairs_at(pairs, row, 99 + row, &slice));
+		g_assert_true(rs_viewer_pairs_at(pairs, row, 500, &slice));
+		g_assert_cmpuint(slice.from, ==, 100 + row);
+		g_assert_cmpuint(slice.until, ==, 1000 + RS_VIEWER_PAIR_ROWS + 5 - row);
+		g_assert_cmpstr(slice.begin->name, ==, "a");
+		g_assert_false(rs_viewer_pairs_at(pairs, row, slice.until, &slice));
+	}
+	/* the outermost one lasts; the last row has all that is deeper */
+	g_assert_true(rs_viewer_pairs_at(pairs, 0, G_MAXUINT64, &slice));
+	g_assert_cmpuint(slice.until, ==, G_MAXUINT64);
+	g_assert_true(rs_viewer_pairs_at(pairs, RS_VIEWER_PAIR_ROWS - 1, 1005, &slice));
+	g_assert_false(rs_viewer_pairs_at(pairs, RS_VIEWER_PAIR_ROWS - 1, 1006, &slice));
+	g_assert_false(rs_viewer_pairs_at(pairs, RS_VIEWER_PAIR_ROWS, 500, &slice));
+	guest_clear(&guest);
+}
+
 /* What is open at once is bounded, and what is too deep shares a row. */
 static void test_many(void)
 {
@@ -102,6 +135,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/pairs/rows", test_rows);
 	g_test_add_func("/pairs/growing", test_growing);
+	g_test_add_func("/pairs/deep", test_deep);
 	g_test_add_func("/pairs/many", test_many);
 	g_test_add_func("/pairs/texts", test_texts);
 	return g_test_run();

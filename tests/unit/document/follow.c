@@ -15,6 +15,7 @@ typedef struct {
 	gboolean over;
 	guint grown, fetches, missing;
 	gint64 begun, first;
+	gint64 fetching; /* us in all */
 } Follow;
 
 static guint64 count_rows(RsTraceTimeline *timeline, guint64 *lost)
@@ -52,7 +53,9 @@ static void fetch(Follow *f, RsTraceTimeline *timeline)
 
 	if (!n)
 		return;
+	f->fetching -= g_get_monotonic_time();
 	rows = traces_fetch(f->document, timeline, n - MIN(n, ROWS), ROWS, FALSE);
+	f->fetching += g_get_monotonic_time();
 	f->fetches++;
 	for (guint i = 0; i < rows->len; i++)
 		f->missing += !rows->pdata[i];
@@ -69,8 +72,9 @@ static void check(Follow *f, const char *filter)
 	fetch(f, rs_trace_document_shown(f->document));
 	g_print("{\"rows\":%" G_GUINT64_FORMAT ",\"lost\":%" G_GUINT64_FORMAT
 		",\"shown\":%" G_GUINT64_FORMAT ",\"filter\":%s,\"grown\":%u,\"fetches\":%u,"
-		"\"missing\":%u,\"first_ms\":%.0f,\"state\":%d,\"remarks\":%u}\n",
-		all, lost, shown, filter ? "true" : "false", f->grown, f->fetches, f->missing,
+		"\"fetch_ms\":%.0f,\"missing\":%u,\"first_ms\":%.0f,\"state\":%d,\"remarks\":%u}\n",
+		all, lost, shown, filter ? "true" : "false", f->grown, f->fetches,
+		(double)f->fetching / 1e3 / MAX(f->fetches, 1), f->missing,
 		(double)(f->first - f->begun) / 1e3, rs_trace_document_state(f->document),
 		g_strv_length((char **)rs_trace_document_remarks(f->document)));
 }

@@ -85,6 +85,28 @@ void guest_event(Guest *guest, guint source, guint ring, guint64 ns, guint32 pid
 	take(guest, source, &record);
 }
 
+void guest_lasts(Guest *guest, guint ring, guint64 ns, guint32 pid, guint64 duration)
+{
+	static const RsTraceField fields[] = {
+		{.name = "guest_ns", .type = "u64", .kind = RS_KIND_UINT, .size = 8},
+		{.name = "host_ns", .type = "u64", .kind = RS_KIND_UINT, .offset = 8, .size = 8}};
+	static const RsTraceEvent event = {.unique = 100,
+					   .system = "test",
+					   .name = "lasts",
+					   .print = "",
+					   .n_fields = G_N_ELEMENTS(fields),
+					   .fields = fields};
+	const guint64 payload[2] = {7, duration};
+	RsTraceRecord record = {.ns = ns,
+				.ring = (guint16)ring,
+				.pid = pid,
+				.event = &event,
+				.payload = (const guint8 *)payload,
+				.size = sizeof(payload)};
+
+	take(guest, 0, &record);
+}
+
 void guest_switch(Guest *guest, guint ring, guint64 ns, guint32 pid, guint32 state, guint32 next,
 		  const char *comm)
 {

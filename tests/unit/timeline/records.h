@@ -16,6 +16,8 @@ void guest_clear(Guest *guest);
 
 /* An event of system "test". `name` 0 to 25: "a" to "z". */
 void guest_event(Guest *guest, guint source, guint ring, guint64 ns, guint32 pid, guint name);
+/* test:lasts, whose last field is "host_ns". */
+void guest_lasts(Guest *guest, guint ring, guint64 ns, guint32 pid, guint64 duration);
 /* sched:switch of Linux. */
 void guest_switch(Guest *guest, guint ring, guint64 ns, guint32 pid, guint32 state, guint32 next,
 		  const char *comm);

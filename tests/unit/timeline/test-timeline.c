@@ -265,12 +265,34 @@ static void test_threads(void)
 	guest_clear(&g);
 }
 
+/* What an event says to have lasted lies before its record. */
+static void test_lasting(void)
+{
+	Guest g;
+
+	guest_init(&g);
+	guest_lasts(&g, 0, 1000, 1, 2000); /* a moment, no duration */
+	guest_lasts(&g, 0, 1100, 1, 0);
+	guest_lasts(&g, 0, 1500, 1, 300);
+	guest_lasts(&g, 0, 2000, 1, 520); /* the clocks differ a little */
+	guest_event(&g, 0, 0, 2100, 1, 0);
+	guest_lasts(&g, 0, 2200, 1, 1000); /* a sum of what was told before */
+	guest_lasts(&g, 1, 2300, 2, 1000); /* another ring */
+	guest_lasts(&g, 0, 3000, 1, G_MAXUINT64);
+	guest_lasts(&g, 0, 3100, 1, 10);
+	guest_flush(&g);
+	check_text(ring(&g, 0)->lasting, "1200:3 1500:3 2000:16384 3090:3 3100:16384 ");
+	check_text(ring(&g, 1)->lasting, "1300:3 2300:16384 ");
+	guest_clear(&g);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/timeline/switches", test_switches);
 	g_test_add_func("/timeline/no-switches", test_no_switches);
 	g_test_add_func("/timeline/loss", test_loss);
+	g_test_add_func("/timeline/lasting", test_lasting);
 	g_test_add_func("/timeline/boot", test_boot);
 	g_test_add_func("/timeline/sources", test_sources);
 	g_test_add_func("/timeline/task-events", test_task_events);
