@@ -13,6 +13,7 @@ struct rs_recording {
 	bool failed;           /* the file could not be begun, which was told */
 	bool begun;            /* sources may be read */
 	bool reads;            /* the pump does */
+	bool urgent;           /* full rings refuse records until it has read them */
 };
 
 struct source {
@@ -134,7 +135,9 @@ int rs_recording_add(struct rs_recording *recording, const struct rs_region_head
 	entry->source = source;
 	g_ptr_array_add(recording->sources, entry);
 	if (recording->config.consumes && header->ring_mode == RS_MODE_DROP)
-		rs_trace_pump_set_urgent(recording->pump, !recording->config.compression);
+		recording->urgent = true;
+	if (recording->urgent)
+		rs_recording_set_urgent(recording);
 	number = (int)rs_trace_pump_add(recording->pump, pages, entry);
 	if (recording->begun)
 		rs_recording_start(recording);
@@ -153,6 +156,13 @@ void rs_recording_start(struct rs_recording *recording)
 void rs_recording_end(struct rs_recording *recording, int number)
 {
 	rs_trace_pump_end(recording->pump, (guint)number);
+}
+
+void rs_recording_set_urgent(struct rs_recording *recording)
+{
+	recording->urgent = true;
+	if (recording->pump)
+		rs_trace_pump_set_urgent(recording->pump, !recording->config.compression);
 }
 
 void rs_recording_wake(struct rs_recording *recording)

@@ -43,6 +43,8 @@ int rs_recording_add(struct rs_recording *recording, const struct rs_region_head
 void rs_recording_start(struct rs_recording *recording);
 /* The source of that number writes no more. */
 void rs_recording_end(struct rs_recording *recording, int number);
+/* Records are refused from now on while a ring is full. `consumes` is set. */
+void rs_recording_set_urgent(struct rs_recording *recording);
 /* The doorbell rang. */
 void rs_recording_wake(struct rs_recording *recording);
 

@@ -142,6 +142,17 @@ void rs_run_recording_end(struct rs_run_recording *r, struct rs_source *source)
 		rs_recording_end(r->recording, GPOINTER_TO_INT(number));
 }
 
+bool rs_run_recording_reads(const struct rs_run_recording *r)
+{
+	return r && r->recording;
+}
+
+void rs_run_recording_ring_mode(struct rs_run_recording *r, uint32_t mode)
+{
+	if (rs_run_recording_reads(r) && mode == RS_MODE_DROP)
+		rs_recording_set_urgent(r->recording);
+}
+
 void rs_run_recording_wake(struct rs_run_recording *r)
 {
 	if (r && r->recording)

@@ -38,6 +38,10 @@ int rs_run_recording_add(struct rs_run_recording *r, struct rs_source *source, R
 void rs_run_recording_start(struct rs_run_recording *r);
 /* The source writes no more. */
 void rs_run_recording_end(struct rs_run_recording *r, struct rs_source *source);
+/* Whether it reads the rings; false once it has ended by itself. */
+bool rs_run_recording_reads(const struct rs_run_recording *r);
+/* The rings' mode becomes RS_MODE_*. */
+void rs_run_recording_ring_mode(struct rs_run_recording *r, uint32_t mode);
 void rs_run_recording_wake(struct rs_run_recording *r);
 /* A signal came: nobody waits for who reads the file. */
 void rs_run_recording_hurry(struct rs_run_recording *r);

@@ -317,9 +317,8 @@ static RsTraceFrom from_of(const struct runner *runner, const struct rs_source *
 	return rs_source_joined(source) && from != RS_TRACE_FROM_NOW ? RS_TRACE_FROM_START : from;
 }
 
-static void print_source(struct runner *runner, struct rs_source *source)
+static void print_source(struct runner *runner, struct rs_source *source, RsTraceFrom from)
 {
-	RsTraceFrom from = from_of(runner, source);
 	g_autoptr(GError) error = NULL;
 	RsTraceSource *pages;
 	guint number;
@@ -353,8 +352,10 @@ static void record_source(struct runner *runner, struct rs_source *source)
 /* No event of the source can be on yet, so its records are printed in their order. */
 static void on_added(void *data, struct rs_source *source)
 {
-	record_source(data, source);
-	print_source(data, source);
+	struct runner *runner = data;
+
+	record_source(runner, source);
+	print_source(runner, source, from_of(runner, source));
 }
 
 static void on_hello(void *data, struct rs_source *source, const struct rs_guest_info *info)
@@ -449,9 +450,8 @@ static bool will_print(const struct runner *runner)
 
 	/* A quiet session is for others to observe. But in drop mode somebody has to consume. */
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
-		consumed |=
-			rs_source_region(rs_session_source(runner->session, i))->header.ring_mode ==
-			RS_MODE_DROP;
+		consumed |= rs_trace_region_ring_mode(rs_source_region(
+				    rs_session_source(runner->session, i))) == RS_MODE_DROP;
 	return !runner->config->quiet || (consumed && !runner->recording);
 }
 
@@ -471,7 +471,7 @@ static int start_recording(struct runner *runner)
 	return code;
 }
 
-static void start_printer(struct runner *runner)
+static void start_printer(struct runner *runner, RsTraceFrom from)
 {
 	const struct rs_runner_config *config = runner->config;
 	struct rs_printer_head head = {0};
@@ -488,14 +488,24 @@ static void start_printer(struct runner *runner)
 		.done = on_printer_done,
 	};
 
-	if (!will_print(runner))
-		return;
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
 		rs_printer_count(&head, rs_source_region(rs_session_source(runner->session, i)));
 	runner->printer = rs_printer_create(&printer);
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
-		print_source(runner, rs_session_source(runner->session, i));
+		if (!rs_source_end(rs_session_source(runner->session, i)))
+			print_source(runner, rs_session_source(runner->session, i), from);
 	rs_printer_start(runner->printer);
+}
+
+/* A quiet session may have nobody who reads its rings, as mode drop needs it. */
+static void on_ring_mode(void *data, uint32_t mode)
+{
+	struct runner *runner = data;
+
+	rs_run_recording_ring_mode(runner->recording, mode);
+	if (mode == RS_MODE_DROP && !runner->printer && !runner->draining &&
+	    !rs_run_recording_reads(runner->recording))
+		start_printer(runner, RS_TRACE_FROM_NOW);
 }
 
 static int serve(struct runner *runner, struct rs_error *err)
@@ -519,7 +529,8 @@ static int begin(struct runner *runner, struct rs_error *err)
 	if (!ret)
 		ret = serve(runner, err);
 	if (!ret) {
-		start_printer(runner);
+		if (will_print(runner))
+			start_printer(runner, runner->config->from);
 		ret = rs_session_start(runner->session, err);
 		/* A missing program must not look like a missing session or event. */
 		if (ret == -ENOENT)
@@ -696,6 +707,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	runner.listener = (struct rs_session_listener){.data = &runner,
 						       .message = on_message,
 						       .failed = on_failed,
+						       .ring_mode = on_ring_mode,
 						       .added = on_added,
 						       .hello = on_hello,
 						       .doorbell = on_doorbell,

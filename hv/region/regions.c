@@ -572,7 +572,37 @@ int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error
 	return 0;
 }
 
+/* Release: who sees the mode sees what was consumed before. */
+static void store_ring_mode(void *map, uint32_t mode)
+{
+	rs_store_release(&((struct rs_region_header *)map)->ring_mode, mode);
+}
+
+int rs_regions_set_ring_mode(struct rs_regions *regions, uint32_t mode, struct rs_error *err)
+{
+	for (uint32_t i = 0; i < regions->head.entry_count; i++) {
+		struct layout *layout = &regions->layouts[i];
+		void *map;
+
+		if (layout->kind == RS_SOURCE_NONE)
+			continue;
+		map = rs_trace_mapping_new(regions->fd, layout->offset, RS_PAGE_SIZE, TRUE);
+		if (!map)
+			return rs_error_set(err, errno, "cannot map a trace region: %s",
+					    g_strerror(errno));
+		layout->header.ring_mode = mode;
+		store_ring_mode(map, mode);
+		rs_trace_mapping_free(map, RS_PAGE_SIZE);
+	}
+	return 0;
+}
+
 /* ---- one region ---- */
+
+void rs_region_set_ring_mode(const RsTraceRegion *region, uint32_t mode)
+{
+	store_ring_mode(region->map, mode);
+}
 
 int rs_region_create(const struct rs_region_config *config, RsTraceRegion **out,
 		     struct rs_error *err)

@@ -115,11 +115,23 @@ bool rs_regions_leave_unheld(const struct rs_regions *regions, uint32_t index);
 int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error *err);
 
 /*
+ * As rs_region_set_ring_mode(), of all regions, also of those that nobody has; and each that is
+ * laid out anew has this mode. Others: as mmap() gives them; then some regions have it.
+ */
+int rs_regions_set_ring_mode(struct rs_regions *regions, uint32_t mode, struct rs_error *err);
+
+/*
  * Makes a memory with one region, of kind KERNEL. The memory lives as long as the region, which the
  * caller frees.
  */
 int rs_region_create(const struct rs_region_config *config, RsTraceRegion **out,
 		     struct rs_error *err);
+
+/*
+ * The mode of the region's rings: RS_MODE_*. Its agent follows if it said RS_GUEST_RING_MODE.
+ * Before RS_MODE_DROP, rs_ring_ctl.consumed of each ring is a position that was read.
+ */
+void rs_region_set_ring_mode(const RsTraceRegion *region, uint32_t mode);
 
 /* A read-only file descriptor of the region's memory, for observers. The caller closes it. */
 int rs_region_reopen_readonly(const RsTraceRegion *region, int *fd, struct rs_error *err);

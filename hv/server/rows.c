@@ -118,6 +118,19 @@ GVariant *rs_row_changes(const struct rs_session *session)
 	return g_variant_builder_end(&b);
 }
 
+static const char *ring_mode(const struct rs_source *source)
+{
+	return rs_trace_region_ring_mode(rs_source_region(source)) == RS_MODE_DROP ? "drop"
+										   : "overwrite";
+}
+
+static uint64_t ring_bytes(const struct rs_source *source)
+{
+	const struct rs_region_header *header = &rs_source_region(source)->header;
+
+	return (uint64_t)header->ring_pages * header->ring_page_size;
+}
+
 GVariant *rs_row_source(const struct rs_source *source)
 {
 	g_autofree char *path = rs_source_join_path(source);
@@ -131,6 +144,9 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_text(&b, "kernel", kernel ? kernel : "");
 	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
 	add(&b, "joined", g_variant_new_boolean(rs_source_joined(source)));
+	add_text(&b, "ring_mode", ring_mode(source));
+	add(&b, "rings", g_variant_new_uint32(rs_source_region(source)->header.ring_count));
+	add_u64(&b, "ring_bytes", ring_bytes(source));
 	if (rs_source_machine(source))
 		add(&b, "machine",
 		    g_variant_new_uint32(rs_source_number(rs_source_machine(source))));
@@ -373,16 +389,14 @@ GVariant *rs_row_ended(const struct rs_source *source)
 static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
 			    const struct rs_source_stat *s)
 {
-	const struct rs_region_header *header = &rs_source_region(source)->header;
-
 	add_text(b, "kind", rs_source_kind(source));
 	add_text(b, "text", rs_source_writer(source));
 	add_u64(b, "clock_hz", s->clock_hz);
 	add_u64(b, "clock_epochs", s->clock_epochs);
 	if (s->clock_error_ns != UINT64_MAX)
 		add_u64(b, "clock_error_ns", s->clock_error_ns);
-	add_text(b, "ring_mode", header->ring_mode == RS_MODE_DROP ? "drop" : "overwrite");
-	add_u64(b, "ring_bytes", (uint64_t)header->ring_pages * header->ring_page_size);
+	add_text(b, "ring_mode", ring_mode(source));
+	add_u64(b, "ring_bytes", ring_bytes(source));
 	add_u64(b, "generation", s->generation);
 	add_u64(b, "applied_generation", s->applied_generation);
 }

@@ -353,6 +353,26 @@ static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	return TRUE;
 }
 
+static gboolean on_set_ring_mode(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				 const char *mode, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_error err = {0};
+	const bool drop = strcmp(mode, "drop") == 0;
+
+	if (!may_control(server, invocation, options))
+		return TRUE;
+	if (!drop && strcmp(mode, "overwrite")) {
+		rs_error_set(&err, EINVAL, "a ring's mode is 'overwrite' or 'drop'");
+		return rs_server_give_error(invocation, &err);
+	}
+	if (rs_session_set_ring_mode(server->session, drop ? RS_MODE_DROP : RS_MODE_OVERWRITE,
+				     &err))
+		return rs_server_give_error(invocation, &err);
+	rs_dbus_session1_complete_set_ring_mode(object, invocation, rs_row_empty());
+	return TRUE;
+}
+
 static gboolean on_stop(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *why,
 			GVariant *options, gpointer data)
 {
@@ -622,6 +642,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-stat", G_CALLBACK(on_stat)},
 		{"handle-pause", G_CALLBACK(on_pause)},
 		{"handle-resume", G_CALLBACK(on_resume)},
+		{"handle-set-ring-mode", G_CALLBACK(on_set_ring_mode)},
 		{"handle-stop", G_CALLBACK(on_stop)},
 		{"handle-claim", G_CALLBACK(on_claim)},
 		{"handle-release", G_CALLBACK(on_release)},

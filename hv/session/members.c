@@ -314,6 +314,18 @@ void rs_session_machine_rebooted(struct rs_source *machine)
 	}
 }
 
+int rs_members_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err)
+{
+	int ret = 0;
+
+	for (guint i = 0; i < session->memories->len && !ret; i++) {
+		struct memory *memory = session->memories->pdata[i];
+
+		ret = rs_regions_set_ring_mode(memory->regions, mode, err);
+	}
+	return ret;
+}
+
 void rs_session_free_memory(gpointer data)
 {
 	struct memory *memory = data;

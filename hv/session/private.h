@@ -19,6 +19,7 @@
  *     sites.c    the patcher
  *     later.c    requests whose sites are still being patched
  *     owners.c   owners, their rules and wishes; it knows no session
+ *     rings.c    the rings' mode
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
  *     commands.c what the host asks of a guest's agent
@@ -226,6 +227,8 @@ uint64_t rs_session_turned_away(const struct rs_source *machine);
 /* The machine has booted again, so all processes in it are gone. */
 void rs_session_machine_rebooted(struct rs_source *machine);
 void rs_session_free_memory(gpointer memory);
+/* As rs_regions_set_ring_mode(), of all memories. */
+int rs_members_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
 
 /* say.c */
 void rs_session_say(struct rs_session *session, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -236,6 +239,7 @@ int rs_source_result(const struct rs_source *source, int ret, struct rs_error *e
 void rs_session_say_unsaid(struct rs_session *session);
 void rs_session_say_failed(struct rs_session *session, const struct rs_error *err);
 void rs_session_say_changed(struct rs_session *session);
+void rs_session_say_ring_mode(struct rs_session *session, uint32_t mode);
 void rs_session_say_engine(struct rs_session *session, const void *owner);
 void rs_session_say_settled(struct rs_session *session, uint32_t request, int ret,
 			    const struct rs_session_result *result, const struct rs_error *err);

@@ -137,6 +137,11 @@ void rs_session_say_changed(struct rs_session *session)
 	TELL(session, changed, session->generation)
 }
 
+void rs_session_say_ring_mode(struct rs_session *session, uint32_t mode)
+{
+	TELL(session, ring_mode, mode)
+}
+
 void rs_session_say_settled(struct rs_session *session, uint32_t request, int ret,
 			    const struct rs_session_result *result, const struct rs_error *err)
 {

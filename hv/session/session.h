@@ -89,6 +89,11 @@ struct rs_session_listener {
 	void (*changed)(void *data, uint32_t generation);
 	/* Only an engine of this owner has (session/engines.h). */
 	void (*engine)(void *data, const void *owner);
+	/*
+	 * The rings' mode becomes RS_MODE_* right after this call. Who reads rings that refuse
+	 * records while they are full has to begin now.
+	 */
+	void (*ring_mode)(void *data, uint32_t mode);
 	/* A process has joined: there is one source more. */
 	void (*added)(void *data, struct rs_source *source);
 	/* A source that had joined and ended will be freed after this call. */
@@ -409,6 +414,12 @@ void rs_session_refresh(struct rs_session *session);
  */
 int rs_session_pause(struct rs_session *session, struct rs_error *err);
 int rs_session_resume(struct rs_session *session, struct rs_error *err);
+/*
+ * RS_MODE_*, for all rings of all sources, and of those that come: docs/adr/0028-ring-mode.md. What
+ * is lost meanwhile is counted. -ENOTSUP: an agent does not follow, and nothing has changed.
+ * -ESHUTDOWN. Others: a region cannot be mapped, and some rings have the new mode.
+ */
+int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
 /* Asks every guest to end; `ended` follows for each. */
 void rs_session_stop(struct rs_session *session, const char *why);
 /* Restores all text now and leaves everything off. Destroying does this too. -EIO: some text is

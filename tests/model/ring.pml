@@ -14,7 +14,8 @@
  *              unfinished page is never reused
  *   take()     a consumed record was committed, is whole, and has the number that the reader
  *              expects: records read + losses by subtraction are exact at each record
- *   drop mode  no unread record is overwritten; each refusal is counted, before the next record
+ *   drop mode  no unread record is overwritten; each refusal is counted, before the next record;
+ *              none is refused for which there was room when the mode became drop
  *   idle()     "idle" leaves no record behind; without an active producer nothing is "in flight"
  *   finish()   the sums of committed units are right, except in pages of a killed producer
  *
@@ -41,6 +42,9 @@
 #ifndef DROP
 #define DROP 0
 #endif
+#ifndef FLIPS
+#define FLIPS 0 /* times that the host may change the mode; it begins with DROP */
+#endif
 #ifndef MOVES
 #define MOVES 1 /* producer 0 may be moved to another CPU: committed_remote */
 #endif
@@ -56,6 +60,7 @@
 /* struct rs_ring_state, struct rs_ring_ctl */
 byte w_records, w_page = WRAP - 1, w_offset = UNITS;
 byte s_pages, s_dropped, c_consumed;
+bool drop = DROP; /* rs_region_header.ring_mode */
 #ifdef MUTATE_RECORDS_OUTSIDE
 byte s_records;
 #endif
@@ -76,6 +81,8 @@ byte refused_before[MAX_RECORDS + 1];
 byte kills, finished;
 byte lost_slots; /* bit: a killed producer had not finished there */
 short r_seq;     /* the reader's cursor */
+byte floor;      /* where it was when the mode became drop */
+bool may_lap = !DROP; /* the mode is overwrite, or was it once */
 hidden byte g;
 
 #define SLOT(page) ((page) % PAGES)
@@ -111,7 +118,8 @@ hidden byte g;
 		lost_slots = lost_slots | debt;                                                    \
 		finished++;                                                                        \
 		debt = 0; n = 0; size = 0; l_records = 0; l_page = 0; l_offset = 0;                \
-		next = 0; cur = 0; dropped = 0; skipped = 0; sum = 0; number = 0; at = 0           \
+		next = 0; cur = 0; dropped = 0; skipped = 0; sum = 0; number = 0; at = 0;          \
+		l_drop = false                                                                     \
 	} goto dead                                                                                \
 	:: skip                                                                                    \
 	fi
@@ -208,8 +216,9 @@ inline write_and_commit(page, from)
 proctype producer(byte me)
 {
 	byte n, size, l_records, l_page, l_offset, dropped, skipped, sum, number, at, debt, g_number;
-	byte before;
+	byte before, g_consumed;
 	short cur, next;
+	bool l_drop;
 
 	do
 	:: n == (me -> OTHERS_EMIT : FIRST_EMITS) -> break
@@ -287,12 +296,32 @@ switch:
 		/* next_page() */
 		next = cur + 1;
 		skipped = 0;
+#ifdef MUTATE_MODE_LATE
+		g_consumed = c_consumed;
+#endif
+		l_drop = drop;
 		do
 		:: skipped >= PAGES -> break
 		:: else ->
-#if DROP && !defined(MUTATE_NO_CONSUMED)
+#if (DROP || FLIPS) && !defined(MUTATE_NO_CONSUMED)
 			if
-			:: next - c_consumed >= PAGES -> skipped = PAGES; break
+			:: l_drop ->
+				d_step {
+#ifndef MUTATE_MODE_LATE
+					g_consumed = c_consumed;
+#endif
+					if
+					:: next - g_consumed >= PAGES ->
+						assert(next - floor >= PAGES);
+						skipped = PAGES + 1
+					:: else
+					fi;
+					g_consumed = 0
+				}
+			:: else
+			fi;
+			if
+			:: skipped > PAGES -> break
 			:: else
 			fi;
 #endif
@@ -342,7 +371,7 @@ switch:
 			:: else
 			fi;
 			MINE(next, 0, 1 + size);
-			assert(!DROP || next - PAGES < r_seq);
+			assert(!l_drop || next - PAGES < r_seq);
 			g = cur + 1;
 			do
 			:: g < next ->
@@ -418,6 +447,7 @@ emitted:
 		d_step {
 			size = 0; l_records = 0; l_page = 0; l_offset = 0; next = 0; cur = 0;
 			dropped = 0; skipped = 0; sum = 0; number = 0; at = 0; g_number = 0;
+			l_drop = false;
 			assert(debt == 0)
 		}
 	od;
@@ -441,7 +471,7 @@ inline locate()
 inline next_page()
 {
 	d_step { r_seq++; offset = 0 };
-#if DROP && !defined(MUTATE_PUBLISH_EARLY)
+#if (DROP || FLIPS) && !defined(MUTATE_PUBLISH_EARLY) && !defined(MUTATE_MODE_FIRST)
 	c_consumed = r_seq
 #endif
 }
@@ -488,7 +518,7 @@ inline take(complete)
 	a_seq = r_seq;
 #endif
 	if
-	:: a_seq - r_seq >= PAGES -> assert(!DROP) /* the copy is worth nothing */
+	:: a_seq - r_seq >= PAGES -> assert(may_lap) /* the copy is worth nothing */
 	:: else ->
 		if
 		:: c_seq != r_seq ->
@@ -546,8 +576,11 @@ proctype reader()
 			assert(a_seq == r_seq - 1 && offset == 0);
 			assert(a_records == records)
 		:: a_seq - r_seq >= PAGES ->
-			assert(!DROP);
+			assert(may_lap);
 			d_step { r_seq = a_seq - PAGES + 1; offset = 0 }
+#if FLIPS && !defined(MUTATE_MODE_FIRST)
+			c_consumed = r_seq
+#endif
 		:: else ->
 #ifdef MUTATE_WORD_FIRST
 			to = a_offset; k = a_seq;
@@ -576,7 +609,7 @@ proctype reader()
 					d_step { to = a_offset; a_seq = 0; a_offset = 0; a_records = 0; sum = 0 }
 					take(to == UNITS)
 				fi
-			:: a_seq - r_seq >= PAGES -> assert(!DROP)
+			:: a_seq - r_seq >= PAGES -> assert(may_lap)
 			:: else ->
 				if
 				:: sum == UNITS && offset == UNITS -> next_page()
@@ -610,6 +643,39 @@ proctype reader()
 				fi
 			fi
 		fi
+	od
+}
+
+/* The host. The reader publishes in either mode, so there is nothing to do before. */
+proctype host()
+{
+	byte n;
+
+	do
+	:: n == FLIPS -> break
+	:: n < FLIPS ->
+		n++;
+#ifdef MUTATE_MODE_FIRST
+		d_step {
+			drop = !drop;
+			may_lap = true;
+			if
+			:: drop -> floor = r_seq
+			:: else
+			fi
+		}
+		c_consumed = r_seq
+#else
+		d_step {
+			drop = !drop;
+			may_lap = true;
+			if
+			:: drop -> floor = c_consumed
+			:: else
+			fi
+		}
+#endif
+	:: break
 	od
 }
 
@@ -649,7 +715,10 @@ init {
 		:: k == PRODUCERS -> break
 		:: else -> run producer(k); k++
 		od;
-		run reader()
+		run reader();
+#if FLIPS
+		run host()
+#endif
 	};
 	finished == PRODUCERS;
 	finish()

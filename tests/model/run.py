@@ -32,6 +32,10 @@ RING_CHECKS = {
     "two producers, drop mode": TWO + ["DROP=1", "MOVES=0"],
     "two producers, killed in drop mode": TWO + ["DROP=1", "KILLS=1", "MOVES=0", "BODY=1"],
     "three producers": ["PRODUCERS=3", "FIRST_EMITS=1", "BODY=1", "MOVES=0"],
+    "two producers, changing modes": TWO + ["FLIPS=2", "MOVES=0", "BODY=1"],
+    "two producers, killed in changing modes":
+        TWO + ["FLIPS=1", "KILLS=1", "MOVES=0", "BODY=1"],
+    "one producer, changing modes": ONE + ["FLIPS=2", "MOVES=0"],
     "one producer": ONE,
     "one producer, drop mode": FULL,
 }
@@ -49,6 +53,8 @@ RING_MUTATIONS = {
     "REFUSE_OPEN": FULL,
     "NO_CONSUMED": FULL,
     "PUBLISH_EARLY": FULL,
+    "MODE_FIRST": ONE + ["FLIPS=1"],
+    "MODE_LATE": ONE + ["FLIPS=1"],
     "NO_SECOND_LOOK": ONE,
     "WORD_FIRST": TWO,
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Several readers of one region of our own: a page is consumed once all of them have read it. One
- * that leaves holds up nobody any more. That counts in mode drop. In mode overwrite nobody asks, but
- * the mode may become drop at any time.
+ * that leaves holds up nobody any more. That counts in mode drop. In mode overwrite nobody asks,
+ * but the mode may become drop at any time.
  *
  * Any thread. The readers may be on different ones.
  */

@@ -119,7 +119,7 @@ static const struct rs_verb *const verbs[] = {
 	&rs_verb_run,     &rs_verb_attach,   &rs_verb_ps,     &rs_verb_list,  &rs_verb_enable,
 	&rs_verb_disable, &rs_verb_filter,   &rs_verb_format, &rs_verb_trace, &rs_verb_kdump,
 	&rs_verb_record,  &rs_verb_snapshot, &rs_verb_report, &rs_verb_diff,  &rs_verb_stat,
-	&rs_verb_pause,   &rs_verb_resume,   &rs_verb_stop,
+	&rs_verb_ring,    &rs_verb_pause,    &rs_verb_resume, &rs_verb_stop,
 };
 
 /*
@@ -221,6 +221,9 @@ static void test_exit_codes(void)
 		{"kdump --calls /no/such/file", RS_CLI_FAILED},
 		{"stat", RS_CLI_NOT_FOUND},
 		{"pause", RS_CLI_NOT_FOUND},
+		{"ring", RS_CLI_NOT_FOUND},
+		{"ring --mode drop", RS_CLI_NOT_FOUND},
+		{"ring --mode other", RS_CLI_USAGE},
 		{"resume", RS_CLI_NOT_FOUND},
 		{"stop", RS_CLI_NOT_FOUND},
 	};

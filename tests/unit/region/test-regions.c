@@ -465,6 +465,38 @@ static void test_renew(void)
 }
 
 /* A region is not laid out anew by what its header in shared memory says. */
+/* Regions that somebody has, and those that are free or laid out anew later. */
+static void test_ring_mode(void)
+{
+	struct rs_regions *regions = create(false), *again = NULL;
+	RsTraceRegion *taken = NULL, *next = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_regions_map(regions, 1, &taken, NULL), ==, 0);
+	g_assert_cmpuint(rs_trace_region_ring_mode(taken), ==, RS_MODE_OVERWRITE);
+	g_assert_cmpint(rs_regions_set_ring_mode(regions, RS_MODE_DROP, &err), ==, 0);
+	g_assert_cmpuint(rs_trace_region_ring_mode(taken), ==, RS_MODE_DROP);
+	/* What it was when the region was mapped. */
+	g_assert_cmpuint(taken->header.ring_mode, ==, RS_MODE_OVERWRITE);
+	*rs_regions_claim_word(regions, 1) = rs_regions_claim(regions, 1, 7);
+	rs_regions_leave(regions, 1);
+	g_assert_cmpint(rs_regions_renew(regions, 1, &err), ==, 0);
+	for (uint32_t i = 0; i < 1 + USERS; i++) {
+		g_assert_cmpint(rs_regions_map(regions, i, &next, NULL), ==, 0);
+		g_assert_cmpuint(rs_trace_region_ring_mode(next), ==, RS_MODE_DROP);
+		g_assert_cmpuint(next->header.ring_mode, ==, RS_MODE_DROP);
+		rs_trace_region_free(next);
+	}
+	/* A session that takes the memory up finds it, too. */
+	g_assert_cmpint(rs_regions_open(dup(rs_regions_fd(regions)), &again, &err), ==, 0);
+	g_assert_cmpint(rs_regions_map(again, 2, &next, NULL), ==, 0);
+	g_assert_cmpuint(next->header.ring_mode, ==, RS_MODE_DROP);
+	rs_trace_region_free(next);
+	rs_trace_region_free(taken);
+	rs_regions_free(again);
+	rs_regions_free(regions);
+}
+
 static void test_renew_hostile(void)
 {
 	struct rs_regions *regions = create(false);
@@ -597,6 +629,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/region/regions/file", test_file);
 	g_test_add_func("/region/regions/claims", test_claims);
 	g_test_add_func("/region/regions/renew", test_renew);
+	g_test_add_func("/region/regions/ring-mode", test_ring_mode);
 	g_test_add_func("/region/regions/renew-hostile", test_renew_hostile);
 	g_test_add_func("/region/regions/held", test_held);
 	g_test_add_func("/region/regions/life", test_life);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <inttypes.h>
+#include <rs-trace-escape.h>
+#include <stdio.h>
+#include <string.h>
+
+struct row {
+	const char *name, *mode;
+	guint32 number, rings;
+	guint64 bytes;
+};
+
+static struct row read_row(GVariant *source)
+{
+	struct row row = {.name = "", .mode = "", .bytes = 0};
+
+	g_variant_lookup(source, "name", "&s", &row.name);
+	g_variant_lookup(source, "number", "u", &row.number);
+	g_variant_lookup(source, "rings", "u", &row.rings);
+	g_variant_lookup(source, "ring_bytes", "t", &row.bytes);
+	g_variant_lookup(source, "ring_mode", "&s", &row.mode);
+	return row;
+}
+
+static void print_text(GVariant *sources)
+{
+	printf("%-20s %5s %10s  %s\n", "SOURCE", "RINGS", "KIB EACH", "MODE");
+	for (gsize i = 0; i < g_variant_n_children(sources); i++) {
+		g_autoptr(GVariant) source = g_variant_get_child_value(sources, i);
+		const struct row row = read_row(source);
+		g_autofree char *name = rs_trace_escape(row.name, -1, NULL);
+		g_autofree char *mode = rs_trace_escape(row.mode, -1, NULL);
+
+		printf("%-20s %5u %10" PRIu64 "  %s\n", name, row.rings, (uint64_t)row.bytes / 1024,
+		       mode);
+	}
+}
+
+static void print_json(RsDBusSession1 *session, GVariant *sources)
+{
+	g_autoptr(JsonBuilder) b = json_builder_new();
+
+	json_builder_begin_object(b);
+	rs_cli_add_text(b, "name", rs_dbus_session1_get_name(session));
+	json_builder_set_member_name(b, "sources");
+	json_builder_begin_array(b);
+	for (gsize i = 0; i < g_variant_n_children(sources); i++) {
+		g_autoptr(GVariant) source = g_variant_get_child_value(sources, i);
+		const struct row row = read_row(source);
+
+		json_builder_begin_object(b);
+		rs_cli_add_text(b, "name", row.name);
+		rs_cli_add_number(b, "number", row.number);
+		rs_cli_add_number(b, "rings", row.rings);
+		rs_cli_add_number(b, "ring_bytes", row.bytes);
+		rs_cli_add_text(b, "ring_mode", row.mode);
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
+	json_builder_end_object(b);
+	rs_cli_print_json(b, true);
+}
+
+static int show(RsDBusSession1 *session, bool json)
+{
+	g_autoptr(GVariant) sources = NULL;
+	GError *error = NULL;
+
+	if (!rs_dbus_session1_call_sources_sync(session, rs_trace_client_no_options(), &sources,
+						NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	if (json)
+		print_json(session, sources);
+	else
+		print_text(sources);
+	return RS_CLI_OK;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	g_autofree char *name = NULL, *mode = NULL;
+	gboolean json = FALSE;
+	const GOptionEntry options[] = {
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
+		 "What a full ring does from now on: overwrite the oldest events, or drop new ones",
+		 "overwrite|drop"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
+		{0}};
+	g_autoptr(RsDBusSession1) session = NULL;
+	GError *error = NULL;
+	int code;
+
+	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
+		return code;
+	if (mode && strcmp(mode, "overwrite") && strcmp(mode, "drop"))
+		return rs_cli_usage(verb, "--mode is overwrite or drop");
+	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
+	if (!session)
+		return code;
+	if (argc > 1)
+		return rs_cli_usage(verb, "too many arguments");
+	if (mode && !rs_dbus_session1_call_set_ring_mode_sync(
+			    session, mode, rs_trace_client_no_options(), NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	return mode && !json ? RS_CLI_OK : show(session, json);
+}
+
+const struct rs_verb rs_verb_ring = {
+	.name = "ring",
+	.args = "[--mode overwrite|drop] [NAME]",
+	.summary = "show a session's rings, or change what a full one does",
+	.run = run,
+};

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The mode of a session's rings is changed while a guest writes.
+
+    ring.py kvm|tcg|hosted RINGSIDE GUEST
+
+Exits 77, with the reason, if the accelerator is missing.
+"""
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+from harness import DOC, Background, Ringside, check, need, run_tests, wait_for
+
+KIND, RINGSIDE, GUEST = sys.argv[1:4]
+rs = Ringside(RINGSIDE)
+ALL = 'pool:*' if KIND == 'hosted' else '*'
+SUMMARY = re.compile(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost(?:, (\d+) dropped)?')
+# How often the mode changes to and fro.
+TIMES = 5
+
+
+def arguments(name, *options):
+    guest = ['--hosted', *GUEST.split()] if KIND == 'hosted' else ['--accel', KIND, GUEST]
+    return ['run', '--name', name, '-e', ALL, '--ring-size', '64K', *options, *guest]
+
+
+def is_up(name):
+    return rs('list', '-s', name, '-q').code == 0 and written(name) > 0
+
+
+def start(name, *options):
+    return Background(rs, *arguments(name, *options), ready=lambda: is_up(name))
+
+
+class Slow:
+    """A session whose output is read only now and then. So it stops reading its rings."""
+
+    def __init__(self, name):
+        self.process = rs.start(*arguments(name), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.reads, self.out = threading.Event(), []
+        self.reads.set()
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+        wait_for('the session', lambda: is_up(name))
+
+    def read(self):
+        while self.reads.wait():
+            part = self.process.stdout.read1(4096)
+            if not part:
+                return
+            self.out.append(part)
+
+    def end(self):
+        self.reads.set()
+        self.process.send_signal(signal.SIGINT)
+        self.thread.join()
+        err = self.process.stderr.read().decode()
+        return self.process.wait(), b''.join(self.out), err
+
+
+def figures(name):
+    return rs.json('stat', '-s', name)
+
+
+def total(name, key):
+    return sum(cpu[key] for cpu in figures(name)['cpus'])
+
+
+def written(name):
+    return total(name, 'written')
+
+
+def mode(name):
+    return {s['ring_mode'] for s in figures(name)['sources']}
+
+
+def test_a_quiet_session():
+    """Nobody reads its rings, until they would refuse events."""
+    s = start('q', '-q')
+    rings = rs.json('ring', '-s', 'q')
+    DOC.check('ringside ring', rings)
+    for source in rings['sources']:
+        DOC.check('ringside ring: a source', source)
+        check((source['ring_mode'], source['ring_bytes']) == ('overwrite', 64 << 10), f'at first: {source}')
+    wait_for('the rings to be full', lambda: total('q', 'overrun') > 0)
+    check(total('q', 'dropped') == 0, 'nothing is refused')
+    check(rs('ring', '--mode', 'nix', 'q').code == 2, 'another mode is a wrong use')
+    check(rs('ring', '--mode', 'drop', 'nix').code == 3, 'another session is not found')
+    r = rs('ring', '--mode', 'drop', 'q')
+    check((r.code, r.out, r.err) == (0, '', ''), f'ring --mode drop: {r}')
+    check(mode('q') == {'drop'} and ' mode drop' in rs('stat', 'q').out, 'stat says so')
+    check(re.search(r'^\S+ +\d+ +64  drop$', rs('ring', 'q').out, re.M), rs('ring', 'q').out)
+    # More than the rings can hold: they have 64 KiB each, and no event takes less than 16 bytes.
+    goal = written('q') + len(figures('q')['cpus']) * (64 << 10) // 16
+    wait_for('events that are read', lambda: written('q') > goal)
+    check(total('q', 'overrun') == 0, 'nothing is overwritten')
+    r = rs('ring', '-m', 'overwrite', '-j', 'q')
+    check(r.code == 0 and '"overwrite"' in r.out, f'back, and shown: {r}')
+    check(mode('q') == {'overwrite'}, 'and stat says so')
+    check(rs('stop', '-s', 'q').code == 0, 'stop')
+    s.end()
+
+
+def test_nothing_is_lost_uncounted():
+    """What was recorded was printed, or was told as lost where it was lost."""
+    s = Slow('m')
+    for i in range(TIMES):
+        for now in 'drop', 'overwrite':
+            r = rs('ring', '--mode', now, 'm')
+            check(r.code == 0 and mode('m') == {now}, f'it is {now}: {r.code} {r.err}')
+            before = written('m')
+            wait_for('events that are read', lambda: written('m') > before)
+            s.reads.clear()
+            before, room = figures('m')['cpus'], (64 << 10) // 16
+            wait_for('events that are lost', lambda: total('m', 'dropped') > sum(c['dropped'] for c in before) if now == 'drop'
+                     else any(c['written'] > b['written'] + room for c, b in zip(figures('m')['cpus'], before)))
+            s.reads.set()
+    code, out, err = s.end()
+    m = SUMMARY.search(err)
+    check(code == 0 and m, f'{code}: {err[-300:]}')
+    recorded, printed, lost, dropped = (int(n or 0) for n in m.groups())
+    check(recorded + dropped == printed + lost, f'it adds up: {m[0]}')
+    check(lost > dropped > 0, 'some were overwritten, others refused')
+    lines = sum(not line.startswith(b'#') and b'[LOST' not in line for line in out.splitlines())
+    check(lines >= printed, f'{lines} lines')
+    told = sum(map(int, re.findall(rb'^(?:\S+ )?CPU:\d+ \[LOST (\d+) EVENTS\]$', out, re.M)))
+    check(told == lost, f'each loss is told in its place: {told} of {lost}')
+
+
+def test_an_observer():
+    """It reads on in a session that began in mode drop."""
+    s = start('o', '-q', '--mode', 'drop')
+    check(mode('o') == {'drop'}, 'begun in mode drop')
+    check(rs('ring', '--mode', 'overwrite', 'o').code == 0, 'to overwrite')
+    wait_for('the rings to be full', lambda: total('o', 'overrun') > 0)
+    r = rs('trace', '-s', 'o', '-n', '50', '--duration', '30')
+    check(r.code == 0 and r.out.count('\n') > 50, f'an observer reads on: {r.code} {r.err}')
+    check(rs('ring', '--mode', 'overwrite', 'o').code == 0, 'once more is no error')
+    check(rs('stop', '-s', 'o').code == 0, 'stop')
+    s.end()
+
+
+need(KIND)
+run_tests([test_a_quiet_session, test_nothing_is_lost_uncounted, test_an_observer], sys.argv[4:])
