@@ -25,6 +25,8 @@ VIEWER = os.environ.get('RINGSIDE_VIEWER', '')
 RINGSIDE = os.environ.get('RINGSIDE', '')
 HOSTED_DEMO = os.environ.get('RINGSIDE_HOSTED_DEMO', '')
 SHOTS = os.environ.get('RINGSIDE_SHOTS', '')
+# Of a viewer that was built with sanitizers: what libraries leak.
+LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lsan.supp')
 COMPLAINT = re.compile(r'WARNING|CRITICAL|ERROR \*\*|Sanitizer|runtime error')
 NEEDED = ('Xvfb', 'dbus-daemon', 'xdotool', 'import', 'xcompmgr')
 
@@ -88,7 +90,8 @@ class Desktop:
             self.env['XDG_' + name] = path
         self.env |= {'HOME': self.folder, 'GDK_BACKEND': 'x11', 'GSK_RENDERER': 'cairo',
                      'GSETTINGS_BACKEND': 'keyfile', 'ADW_DISABLE_PORTAL': '1', 'GTK_USE_PORTAL': '0',
-                     'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0'} | dict(env)
+                     'GIO_USE_VFS': 'local', 'LC_ALL': 'C.UTF-8', 'NO_AT_BRIDGE': '0',
+                     'LSAN_OPTIONS': f'print_suppressions=0:suppressions={LEAKS}'} | dict(env)
         # The viewer asks the command for domains.
         self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.keyfile = os.path.join(self.env['XDG_CONFIG_HOME'], 'glib-2.0/settings/keyfile')

@@ -18,6 +18,20 @@ char *rs_viewer_lane_key(const RsViewerLane *lane)
 	return g_strdup_printf("%s:%u", kinds[lane->kind], lane->source);
 }
 
+/* To its place among those that were loaded, whichever of them has come first. */
+static void recall_pin(RsViewerLanes *lanes, RsViewerLane *lane, guint place)
+{
+	guint at = lanes->pins->len;
+
+	if (!place || lane->pinned || rs_viewer_lane_is_heading(lane))
+		return;
+	while (at > 0 && ((const RsViewerLane *)lanes->pins->pdata[at - 1])->pin > place)
+		at--;
+	lane->pin = place;
+	lane->pinned = TRUE;
+	g_ptr_array_insert(lanes->pins, (gint)at, lane);
+}
+
 void rs_viewer_lanes_recall(RsViewerLanes *lanes, RsViewerLane *lane)
 {
 	g_autofree char *key = NULL;
@@ -36,7 +50,7 @@ void rs_viewer_lanes_recall(RsViewerLanes *lanes, RsViewerLane *lane)
 		rs_viewer_lanes_set_height(lanes, lane, height - 1);
 	lane->hidden = g_hash_table_contains(lanes->hidden, key);
 	lane->folded = g_hash_table_contains(lanes->folded, key);
-	rs_viewer_lanes_pin(lanes, lane, g_hash_table_contains(lanes->pinned, key));
+	recall_pin(lanes, lane, GPOINTER_TO_UINT(g_hash_table_lookup(lanes->pinned, key)));
 	lanes->stale = TRUE;
 }
 
@@ -151,18 +165,9 @@ static void reset_one(RsViewerLane *lane, gpointer data)
 {
 	lane->hidden = lane->folded = lane->pinned = FALSE;
 	lane->rank = G_MAXUINT;
+	lane->pin = 0;
 	lane->height = rs_viewer_lane_usual_height(lane->kind);
 	rs_viewer_lanes_recall(data, lane);
-}
-
-static gint by_pin(gconstpointer a, gconstpointer b, gpointer data)
-{
-	g_autofree char *x = rs_viewer_lane_key(*(RsViewerLane *const *)a);
-	g_autofree char *y = rs_viewer_lane_key(*(RsViewerLane *const *)b);
-	RsViewerLanes *lanes = data;
-
-	return (gint)GPOINTER_TO_UINT(g_hash_table_lookup(lanes->pinned, x)) -
-	       (gint)GPOINTER_TO_UINT(g_hash_table_lookup(lanes->pinned, y));
 }
 
 void rs_viewer_lanes_load(RsViewerLanes *lanes, GKeyFile *file, const char *group)
@@ -175,7 +180,6 @@ void rs_viewer_lanes_load(RsViewerLanes *lanes, GKeyFile *file, const char *grou
 	load_chosen(lanes, file, group);
 	g_ptr_array_set_size(lanes->pins, 0);
 	rs_viewer_lanes_each(lanes, reset_one, lanes);
-	g_ptr_array_sort_with_data(lanes->pins, by_pin, lanes);
 	for (guint i = 0; i < lanes->groups->len; i++) {
 		const RsViewerLaneGroup *group_at = lanes->groups->pdata[i];
 

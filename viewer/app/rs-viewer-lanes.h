@@ -42,6 +42,7 @@ typedef struct {
 	guint32 pid, boot; /* of a task */
 	guint height;      /* pixels */
 	guint rank;        /* in the order that the user made; G_MAXUINT: none */
+	guint pin;         /* its place among pinned lanes that were loaded, from 1 on; 0: none */
 	gboolean pinned, hidden, folded;
 	gboolean matches; /* what is searched for */
 	gpointer strip;   /* of whoever draws it */

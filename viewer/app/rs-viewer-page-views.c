@@ -120,17 +120,36 @@ static void on_save_chosen(GtkNativeDialog *dialog, int response, RsViewerPage *
 	g_object_unref(dialog);
 }
 
-static void on_loaded(GObject *object, GAsyncResult *result, gpointer data)
+/* It may be any file, also one without an end. */
+static gboolean wants_more(const char *text, goffset size, gpointer data)
 {
-	g_autoptr(RsViewerPage) page = data;
+	return size <= FILE_MAX;
+}
+
+/* FALSE: it cannot be read, or is no view, and nothing has changed. */
+static gboolean load(RsViewerPage *page, GFile *from, GAsyncResult *result, GError **error)
+{
 	g_autoptr(GKeyFile) file = g_key_file_new();
-	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 	gsize size;
 
-	if (!g_file_load_contents_finish(G_FILE(object), result, &text, &size, NULL, &error) ||
-	    !g_key_file_load_from_data(file, text, MIN(size, FILE_MAX), G_KEY_FILE_NONE, &error) ||
-	    !from_file(page, file, &error))
+	if (!g_file_load_partial_contents_finish(from, result, &text, &size, NULL, error))
+		return FALSE;
+	if (size > FILE_MAX) {
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+				    _("it is too long for a view of a trace"));
+		return FALSE;
+	}
+	return g_key_file_load_from_data(file, text, size, G_KEY_FILE_NONE, error) &&
+	       from_file(page, file, error);
+}
+
+static void on_loaded(GObject *object, GAsyncResult *result, gpointer data)
+{
+	g_autoptr(RsViewerPage) page = data;
+	g_autoptr(GError) error = NULL;
+
+	if (!load(page, G_FILE(object), result, &error))
 		fail(page, _("The view could not be opened"), error);
 }
 
@@ -139,7 +158,8 @@ static void on_open_chosen(GtkNativeDialog *dialog, int response, RsViewerPage *
 	g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
 
 	if (response == GTK_RESPONSE_ACCEPT && file)
-		g_file_load_contents_async(file, NULL, on_loaded, g_object_ref(page));
+		g_file_load_partial_contents_async(file, NULL, wants_more, on_loaded,
+						   g_object_ref(page));
 	g_object_unref(dialog);
 }
 

@@ -172,8 +172,7 @@ static void test_file(void)
 		if (early)
 			sync(other, &guest);
 		check(other, FALSE, "test:a.x; y | kernel | CPU 1 | CPU 0 | other");
-		if (!early)
-			check(other, TRUE, "task7 7 | task9 9");
+		check(other, TRUE, "task7 7 | task9 9");
 		g_assert_cmpuint(lane(other, "CPU 1")->height, ==, 77);
 		if (early)
 			continue;
