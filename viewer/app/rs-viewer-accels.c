@@ -42,6 +42,8 @@ static const struct accel table[] = {
 	{NULL, NULL, N_("Follow the end of a running session"), "page.follow", {"<Control>e"}},
 	{NULL, NULL, N_("Save the view"), "page.save-view", {"<Control>s"}},
 	{NULL, NULL, N_("Open a view"), "page.open-view", {"<Control><Shift>o"}},
+	{NULL, NULL, N_("Export"), "page.export", {"<Control><Shift>e"}},
+	{NULL, NULL, N_("Compare with another trace"), "win.compare", {"<Control><Shift>d"}},
 	{N_("Timeline"), N_("Timeline"), N_("Closer"), NULL, {"plus", "w"}},
 	{NULL, NULL, N_("Farther"), NULL, {"minus", "s"}},
 	{NULL, NULL, N_("The whole trace"), NULL, {"0"}},

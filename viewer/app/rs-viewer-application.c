@@ -56,7 +56,8 @@ static int command_line(GApplication *application, GApplicationCommandLine *line
 	if (command.session)
 		rs_viewer_window_open_session(window, command.session);
 	else if (command.compare)
-		rs_viewer_window_compare(window, command.paths[0], command.paths[1]);
+		rs_viewer_window_compare(window, (const char *[]){command.paths[0], NULL},
+					 (const char *[]){command.paths[1], NULL});
 	else if (command.tabs)
 		for (char **path = command.paths; *path; path++)
 			rs_viewer_window_open(window, (const char *[]){*path, NULL});

@@ -67,8 +67,7 @@ static void on_filter_asked(RsViewerPage *page, const char *glob, const char *ex
 {
 	g_autofree char *text = glob ? g_strconcat(glob, ":", NULL) : g_strdup(expression);
 
-	rs_viewer_filter_entry_set_text(page->filter, text);
-	rs_viewer_page_apply_filter(page, text);
+	rs_viewer_page_set_filter(page, text);
 }
 
 static void on_field_asked(RsViewerPage *page, const char *field)
@@ -258,6 +257,7 @@ static void add_actions(RsViewerPage *page)
 	g_signal_connect_object(page->view, "following", G_CALLBACK(on_following), page,
 				G_CONNECT_SWAPPED);
 	on_following(page);
+	rs_viewer_page_add_export(page);
 	rs_viewer_page_add_views(page);
 }
 

@@ -43,6 +43,8 @@ void rs_viewer_page_fill(RsViewerPage *page);
 void rs_viewer_page_tell(RsViewerPage *page, const char *text);
 /* Shows what a filter leaves; "": all. FALSE: it has a mistake, which is marked. */
 gboolean rs_viewer_page_apply_filter(RsViewerPage *page, const char *text);
+/* Actions that export the trace, and show where that is. */
+void rs_viewer_page_add_export(RsViewerPage *page);
 /* Actions that save and open views. */
 void rs_viewer_page_add_views(RsViewerPage *page);
 

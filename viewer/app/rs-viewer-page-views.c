@@ -72,8 +72,7 @@ static gboolean from_file(RsViewerPage *page, GKeyFile *file, GError **error)
 	}
 	rs_viewer_timeline_load(page->timeline, file);
 	rs_viewer_list_load(page->list, file);
-	rs_viewer_filter_entry_set_text(page->filter, filter ? filter : "");
-	rs_viewer_page_apply_filter(page, filter ? filter : "");
+	rs_viewer_page_set_filter(page, filter ? filter : "");
 	load_marker(page, file, RS_VIEWER_MARKER_A, "marker-a");
 	load_marker(page, file, RS_VIEWER_MARKER_B, "marker-b");
 	rs_viewer_view_set_range(page->view, g_key_file_get_uint64(file, GROUP, "from", NULL),

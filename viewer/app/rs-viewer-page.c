@@ -113,9 +113,30 @@ GtkWidget *rs_viewer_page_new_live(const char *session)
 	return page_new(rs_trace_document_new_live(session));
 }
 
+/* There is less room for each part. */
+static void make_low(RsViewerPage *page)
+{
+	GtkWidget *parts = gtk_widget_get_ancestor(GTK_WIDGET(page->timeline), GTK_TYPE_PANED);
+
+	gtk_paned_set_position(GTK_PANED(parts), 240);
+}
+
 void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other)
 {
+	make_low(page);
+	make_low(other);
 	rs_viewer_view_link(page->view, other->view);
+}
+
+RsTraceDocument *rs_viewer_page_document(RsViewerPage *page)
+{
+	return page->document;
+}
+
+gboolean rs_viewer_page_set_filter(RsViewerPage *page, const char *text)
+{
+	rs_viewer_filter_entry_set_text(page->filter, text);
+	return rs_viewer_page_apply_filter(page, text);
 }
 
 void rs_viewer_page_close(RsViewerPage *page)

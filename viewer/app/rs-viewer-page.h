@@ -22,10 +22,15 @@ G_DECLARE_FINAL_TYPE(RsViewerPage, rs_viewer_page, RS_VIEWER, PAGE, AdwBin)
 GtkWidget *rs_viewer_page_new(const char *const *paths);
 /* The running session of that name. */
 GtkWidget *rs_viewer_page_new_live(const char *session);
-/* What is open; NULL: a session to which nobody is connected yet. */
+/* What is open. */
 RsTraceDocument *rs_viewer_page_document(RsViewerPage *page);
-/* Shows what differs between the two, whose ranges follow each other from now on. */
+/* From now on the ranges of the two follow each other. */
 void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other);
+/*
+ * Shows what a filter leaves, and has it in the entry; "": all. FALSE: it has a mistake, which is
+ * marked.
+ */
+gboolean rs_viewer_page_set_filter(RsViewerPage *page, const char *text);
 /* Ends what is under way. The page shows nothing more. */
 void rs_viewer_page_close(RsViewerPage *page);
 

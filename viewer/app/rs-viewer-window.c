@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-window.h"
 
+#include "app/rs-viewer-compare.h"
 #include "app/rs-viewer-page.h"
 #include "app/rs-viewer-settings.h"
 #include "app/rs-viewer-start.h"
@@ -29,14 +30,8 @@ static RsViewerPage *selected(RsViewerWindow *window)
 	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
 	GtkWidget *child = tab ? adw_tab_page_get_child(tab) : NULL;
 
-	/* Of two that are compared, the one that has the focus, or else the first. */
-	if (child && GTK_IS_PANED(child)) {
-		GtkWidget *first = gtk_paned_get_start_child(GTK_PANED(child));
-		GtkWidget *second = gtk_paned_get_end_child(GTK_PANED(child));
-		GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
-
-		child = focus && second && gtk_widget_is_ancestor(focus, second) ? second : first;
-	}
+	if (child && RS_VIEWER_IS_COMPARE(child))
+		return rs_viewer_compare_page(RS_VIEWER_COMPARE(child));
 	return child ? RS_VIEWER_PAGE(child) : NULL;
 }
 
@@ -65,6 +60,9 @@ static void refresh(RsViewerWindow *window)
 	adw_window_title_set_title(window->title, *title ? title : _("Ringside Viewer"));
 	gtk_widget_insert_action_group(GTK_WIDGET(window), "page",
 				       page && !start ? rs_viewer_page_actions(page) : NULL);
+	gtk_widget_action_set_enabled(
+		GTK_WIDGET(window), "win.compare",
+		page && !start && rs_trace_document_paths(rs_viewer_page_document(page)));
 }
 
 static void page_count_changed(RsViewerWindow *window)
@@ -84,16 +82,17 @@ static gboolean escape_title(GBinding *binding, const GValue *from, GValue *to, 
 	return TRUE;
 }
 
-static void add(RsViewerWindow *window, GtkWidget *child, RsViewerPage *page)
+/* A page, or two that are compared. */
+static void add(RsViewerWindow *window, GtkWidget *child)
 {
 	AdwTabPage *tab = adw_tab_view_append(window->tabs, child);
 
-	g_object_bind_property(page, "loading", tab, "loading", G_BINDING_SYNC_CREATE);
-	if (child == GTK_WIDGET(page))
-		g_object_bind_property(page, "title", tab, "title", G_BINDING_SYNC_CREATE);
+	g_object_bind_property(child, "loading", tab, "loading", G_BINDING_SYNC_CREATE);
+	g_object_bind_property(child, "title", tab, "title", G_BINDING_SYNC_CREATE);
 	g_object_bind_property_full(tab, "title", tab, "tooltip", G_BINDING_SYNC_CREATE,
 				    escape_title, NULL, NULL, NULL);
-	g_signal_connect_object(tab, "notify::title", G_CALLBACK(refresh), window,
+	/* Also if another side of those that are compared has the focus. */
+	g_signal_connect_object(child, "notify::title", G_CALLBACK(refresh), window,
 				G_CONNECT_SWAPPED);
 	adw_tab_view_set_selected_page(window->tabs, tab);
 	show_start(window, FALSE);
@@ -122,46 +121,36 @@ void rs_viewer_window_open(RsViewerWindow *window, const char *const *paths)
 	page = rs_viewer_page_new(paths);
 	for (; *paths; paths++)
 		remember(*paths);
-	add(window, page, RS_VIEWER_PAGE(page));
+	add(window, page);
 }
 
 void rs_viewer_window_open_session(RsViewerWindow *window, const char *session)
 {
 	GtkWidget *page = rs_viewer_page_new_live(session);
 
-	add(window, page, RS_VIEWER_PAGE(page));
+	add(window, page);
 }
 
-void rs_viewer_window_compare(RsViewerWindow *window, const char *first, const char *second)
+void rs_viewer_window_compare(RsViewerWindow *window, const char *const *first,
+			      const char *const *second)
 {
-	GtkWidget *a = rs_viewer_page_new((const char *[]){first, NULL});
-	GtkWidget *b = rs_viewer_page_new((const char *[]){second, NULL});
-	GtkWidget *both = gtk_paned_new(GTK_ORIENTATION_HORIZONTAL);
-	g_autofree char *title_a = NULL, *title_b = NULL, *title = NULL;
+	GtkWidget *both = rs_viewer_compare_new(first, second);
 
-	gtk_paned_set_start_child(GTK_PANED(both), a);
-	gtk_paned_set_end_child(GTK_PANED(both), b);
-	rs_viewer_page_compare(RS_VIEWER_PAGE(a), RS_VIEWER_PAGE(b));
-	remember(first);
-	remember(second);
-	add(window, both, RS_VIEWER_PAGE(a));
-	g_object_get(a, "title", &title_a, NULL);
-	g_object_get(b, "title", &title_b, NULL);
-	/* Translators: two traces that are compared */
-	title = g_strdup_printf(_("%s and %s"), title_a, title_b);
-	adw_tab_page_set_title(adw_tab_view_get_selected_page(window->tabs), title);
+	for (; *first; first++)
+		remember(*first);
+	for (; *second; second++)
+		remember(*second);
+	add(window, both);
 }
 
 static gboolean close_page(AdwTabView *tabs, AdwTabPage *tab, RsViewerWindow *window)
 {
 	GtkWidget *child = adw_tab_page_get_child(tab);
 
-	if (RS_VIEWER_IS_PAGE(child)) {
+	if (RS_VIEWER_IS_COMPARE(child))
+		rs_viewer_compare_close(RS_VIEWER_COMPARE(child));
+	else
 		rs_viewer_page_close(RS_VIEWER_PAGE(child));
-	} else {
-		rs_viewer_page_close(RS_VIEWER_PAGE(gtk_paned_get_start_child(GTK_PANED(child))));
-		rs_viewer_page_close(RS_VIEWER_PAGE(gtk_paned_get_end_child(GTK_PANED(child))));
-	}
 	adw_tab_view_close_page_finish(tabs, tab, TRUE);
 	return GDK_EVENT_STOP;
 }
@@ -186,10 +175,10 @@ void rs_viewer_window_say(RsViewerWindow *window, const char *text)
 
 /* ---- files ---- */
 
-static void open_files(RsViewerWindow *window, GListModel *files)
+/* Paths of files of this computer, to be freed. */
+static GStrv paths_of(RsViewerWindow *window, GListModel *files)
 {
 	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-	g_auto(GStrv) paths = NULL;
 
 	for (guint i = 0; i < g_list_model_get_n_items(files); i++) {
 		g_autoptr(GFile) file = g_list_model_get_item(files, i);
@@ -201,7 +190,13 @@ static void open_files(RsViewerWindow *window, GListModel *files)
 			rs_viewer_window_say(window,
 					     _("Only files of this computer can be opened"));
 	}
-	paths = g_strv_builder_end(builder);
+	return g_strv_builder_end(builder);
+}
+
+static void open_files(RsViewerWindow *window, GListModel *files)
+{
+	g_auto(GStrv) paths = paths_of(window, files);
+
 	if (*paths)
 		rs_viewer_window_open(window, (const char *const *)paths);
 }
@@ -230,19 +225,47 @@ static void add_filter(GtkFileChooser *chooser, const char *name, const char *co
 	gtk_file_chooser_add_filter(chooser, filter);
 }
 
-static void choose_files(GtkWidget *widget, const char *name, GVariant *parameter)
+static void choose(RsViewerWindow *window, const char *title, const char *accept,
+		   void (*then)(GtkNativeDialog *dialog, int response, RsViewerWindow *window))
 {
-	GtkFileChooserNative *dialog =
-		gtk_file_chooser_native_new(_("Open Traces"), GTK_WINDOW(widget),
-					    GTK_FILE_CHOOSER_ACTION_OPEN, _("_Open"), NULL);
+	GtkFileChooserNative *dialog = gtk_file_chooser_native_new(
+		title, GTK_WINDOW(window), GTK_FILE_CHOOSER_ACTION_OPEN, accept, NULL);
 
 	gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(dialog), TRUE);
 	add_filter(GTK_FILE_CHOOSER(dialog), _("Traces"),
 		   (const char *[]){TRACE_TYPE, "*.rst", "*.dat", NULL});
 	add_filter(GTK_FILE_CHOOSER(dialog), _("All Files"), (const char *[]){"*", NULL});
 	gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(dialog), TRUE);
-	g_signal_connect_object(dialog, "response", G_CALLBACK(chosen), widget, 0);
+	g_signal_connect_object(dialog, "response", G_CALLBACK(then), window, 0);
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
+}
+
+static void choose_files(GtkWidget *widget, const char *name, GVariant *parameter)
+{
+	choose(RS_VIEWER_WINDOW(widget), _("Open Traces"), _("_Open"), chosen);
+}
+
+/* What is shown, and what was chosen. It may be that nothing is shown any more. */
+static void compare_chosen(GtkNativeDialog *dialog, int response, RsViewerWindow *window)
+{
+	RsViewerPage *page = selected(window);
+	const char *const *first =
+		page ? rs_trace_document_paths(rs_viewer_page_document(page)) : NULL;
+
+	if (response == GTK_RESPONSE_ACCEPT && first) {
+		g_autoptr(GListModel) files = gtk_file_chooser_get_files(GTK_FILE_CHOOSER(dialog));
+		g_auto(GStrv) second = paths_of(window, files);
+
+		if (*second)
+			rs_viewer_window_compare(window, first, (const char *const *)second);
+	}
+	gtk_native_dialog_destroy(dialog);
+	g_object_unref(dialog);
+}
+
+static void choose_compared(GtkWidget *widget, const char *name, GVariant *parameter)
+{
+	choose(RS_VIEWER_WINDOW(widget), _("Compare With"), _("_Compare"), compare_chosen);
 }
 
 static gboolean dropped(GtkDropTarget *target, const GValue *value, double x, double y,
@@ -326,6 +349,7 @@ static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 	gtk_widget_class_bind_template_callback(widget_class, file_chosen);
 	gtk_widget_class_bind_template_callback(widget_class, rs_viewer_window_say);
 	gtk_widget_class_install_action(widget_class, "win.open", NULL, choose_files);
+	gtk_widget_class_install_action(widget_class, "win.compare", NULL, choose_compared);
 	gtk_widget_class_install_action(widget_class, "win.close-tab", NULL, close_tab);
 	gtk_widget_class_install_action(widget_class, "win.menu", NULL, pop_up_menu);
 	gtk_widget_class_install_property_action(widget_class, "win.fullscreen", "fullscreened");

@@ -20,8 +20,9 @@ RsViewerWindow *rs_viewer_window_new(GtkApplication *application);
 /* Each makes a tab and shows it. `paths`: on one clock, at least one, NULL-terminated. */
 void rs_viewer_window_open(RsViewerWindow *window, const char *const *paths);
 void rs_viewer_window_open_session(RsViewerWindow *window, const char *session);
-/* Two traces side by side. */
-void rs_viewer_window_compare(RsViewerWindow *window, const char *first, const char *second);
+/* Two traces side by side, each as above. */
+void rs_viewer_window_compare(RsViewerWindow *window, const char *const *first,
+			      const char *const *second);
 
 /* Says something for a few seconds. It is no markup, and may be anything. */
 void rs_viewer_window_say(RsViewerWindow *window, const char *text);

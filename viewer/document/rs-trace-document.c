@@ -13,6 +13,7 @@ struct _RsTraceDocument {
 	GObject parent_instance;
 	RsTraceDocumentState state;
 	char *title;
+	GStrv paths; /* NULL: of a session */
 	RsTraceFiles *files;
 	RsTracePulse *pulse;
 	RsTraceTimeline *all;
@@ -175,6 +176,11 @@ gboolean rs_trace_document_is_live(RsTraceDocument *document)
 RsDBusSession1 *rs_trace_document_session(RsTraceDocument *document)
 {
 	return document->session;
+}
+
+const char *const *rs_trace_document_paths(RsTraceDocument *document)
+{
+	return (const char *const *)document->paths;
 }
 
 const char *rs_trace_document_title(RsTraceDocument *document)
@@ -406,6 +412,7 @@ static void finalize(GObject *object)
 	status_clear(&document->status);
 	g_clear_error(&document->filter_error);
 	g_free(document->title);
+	g_strfreev(document->paths);
 	G_OBJECT_CLASS(rs_trace_document_parent_class)->finalize(object);
 }
 
@@ -451,6 +458,7 @@ RsTraceDocument *rs_trace_document_new(const char *const *paths)
 	RsTraceDocument *document = g_object_new(RS_TRACE_TYPE_DOCUMENT, NULL);
 
 	document->title = make_title(paths);
+	document->paths = g_strdupv((char **)paths);
 	document->loader =
 		rs_trace_loader_new(paths, document->files, document->all, document->pulse);
 	document->fetcher = rs_trace_fetcher_new(document->files);

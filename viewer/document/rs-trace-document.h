@@ -46,6 +46,8 @@ typedef enum {
 
 RsTraceDocumentState rs_trace_document_state(RsTraceDocument *document);
 gboolean rs_trace_document_is_live(RsTraceDocument *document); /* of a session, also once ended */
+/* Of its files; NULL: it is of a session. */
+const char *const *rs_trace_document_paths(RsTraceDocument *document);
 /* For people: names of the files, or of the session. */
 const char *rs_trace_document_title(RsTraceDocument *document);
 /* 0 to 1, or negative: not known. */
