@@ -242,8 +242,8 @@ static char *progress_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 }
 
 /*
- * Between which values a counter is, or how many slices have no row of their own, and how far it has
- * come. NULL: nothing is to be said.
+ * Between which values a counter is, or how many slices have no row of their own, and how far it
+ * has come. NULL: nothing is to be said.
  */
 static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 {
@@ -260,7 +260,9 @@ static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return g_strdup_printf("%s · %s", progress, range);
 }
 
-/* How much is lost, or what there is to say of a chosen lane: at the right end. Returns its width. */
+/*
+ * How much is lost, or what there is to say of a chosen lane: at the right end. Returns its width.
+ */
 static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
 			double y, double right)
 {

@@ -104,10 +104,10 @@ RsTraceTimeline *rs_trace_document_pick_values(RsTraceDocument *document,
 					       const char *const *filters, const char *field,
 					       RsTraceValues **values, GError **error);
 /*
- * Likewise as a pick, of the shown records that match a filter and in whose line, as RsTraceRow has it, a
- * text is: case does not matter in ASCII. Each may be NULL. Its rows are not read: they are rows of
- * the shown timeline, which rs_trace_document_search_nth() tells. Losses and boots match any
- * filter.
+ * Likewise as a pick, of the shown records that match a filter and in whose line, as RsTraceRow has
+ * it, a text is: case does not matter in ASCII. Each may be NULL. Its rows are not read: they are
+ * rows of the shown timeline, which rs_trace_document_search_nth() tells. Losses and boots match
+ * any filter.
  */
 RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char *filter,
 					  const char *text, GError **error);

@@ -35,9 +35,9 @@ void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, c
  */
 void rs_trace_picker_read_values(RsTracePicker *picker, const char *field, RsTraceValues *values);
 /*
- * After rs_trace_picker_narrow(): how many of the records that the filters leave have the ring and time of a match and
- * are before it. `index`: of the match in its ring. 0 too if a million matches had to be told
- * apart.
+ * After rs_trace_picker_narrow(): how many of the records that the filters leave have the ring and
+ * time of a match and are before it. `index`: of the match in its ring. 0 too if a million matches
+ * had to be told apart.
  */
 guint64 rs_trace_picker_nth(RsTracePicker *picker, guint source, guint ring, guint64 index);
 /* Begins the search. A new reference to its timeline. */

@@ -11,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-/* How many bits a number up to `largest` takes: what one load of 8 bytes has, wherever it begins. */
+/* How many bits a number up to `largest` takes: what a load of 8 bytes has, wherever it begins. */
 static inline guint rs_trace_bits_width(guint64 largest)
 {
 	guint width = largest ? 64u - (guint)__builtin_clzll(largest) : 0;
