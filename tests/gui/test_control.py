@@ -20,7 +20,7 @@ class Live:
 
     def __init__(self, desktop, name='live'):
         self.desktop, self.name = desktop, name
-        self.process = desktop.background('run', '-q', '--name', name, '--hosted', HOSTED_DEMO, '60')
+        self.process = desktop.background('run', '-q', '--name', name, '--hosted', HOSTED_DEMO, '600')
         wait_for('its events', lambda: self.ask_safely() is not None)
         self.viewer = desktop.start('--session', name, title=name)
 
@@ -36,6 +36,13 @@ class Live:
 
     def is_on(self, event=EVENT):
         return self.events()[event]['enabled']
+
+    def ring_mode(self):
+        sources = json.loads(self.desktop.ringside('ring', '-j', '-s', self.name))['sources']
+        return sources[0]['ring_mode']
+
+    def shown_mode(self):
+        return [label.name for label in self.viewer.every('label', re.compile('^(Refuse new events|Overwrite the oldest)$'))]
 
     def check_button(self, event=EVENT):
         return self.viewer.find('check box', f'Record {event}')
@@ -78,6 +85,18 @@ def test_switch():
         wait_for('and what was lost', lambda: live.viewer.every('label', re.compile('[0-9]+ overwritten, [0-9]+ refused')))
         desktop.shot('control-figures')
         live.press('label', 'Figures')
+        check(live.ring_mode() == 'overwrite', 'full rings overwrite')
+        live.press('label', 'Full rings')
+        wait_for('what they may do', lambda: live.viewer.every('label', 'Refuse new events'))
+        desktop.shot('control-rings')
+        desktop.key('Down')
+        desktop.key('Return')
+        wait_for('the session has that mode', lambda: live.ring_mode() == 'drop')
+        wait_for('which shows', lambda: live.shown_mode() == ['Refuse new events'])
+        desktop.ringside('ring', '-s', live.name, '--mode', 'overwrite')
+        wait_for('the mode that others choose shows here', lambda: live.shown_mode() == ['Overwrite the oldest'])
+        check(live.ring_mode() == 'overwrite', 'and stays')
+        desktop.shot('control-mode')
         desktop.ringside('disable', '-s', live.name, EVENT)
         wait_for('what others change shows here', lambda: not live.check_button().has('checked'))
         live.press('check box', 'Record pool')

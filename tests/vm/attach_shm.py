@@ -77,10 +77,13 @@ def test_sessions_come_and_go():
     check(rs('ps').out.count('\n') <= 1, 'and no session is left')
     s = Session(m, '--new')
     s.wait_events(50, 'events of the second session')
+    check(rs('ring', '--mode', 'drop', 'm').code == 0, 'its rings are to refuse what they cannot keep')
     s.process.kill()
     s.process.wait()
     check('lost' in rs('ps').out, 'a session that was killed is lost')
     s = Session(None, '--new')
+    modes = {source['ring_mode'] for source in rs.json('ring', 'm')['sources']}
+    check(modes == {'drop'}, f'the next one keeps that, in all regions: {modes}')
     s.wait_events(50, 'events of the session that was taken up')
     whole(s.detach(), 'the third session')
     check(program.poll() is None, 'the program still goes on')

@@ -4,6 +4,7 @@
 #include "app/rs-viewer-event-filter.h"
 #include "app/rs-viewer-event-tree.h"
 #include "app/rs-viewer-record-bar.h"
+#include "app/rs-viewer-rings.h"
 #include "app/rs-viewer-session-stat.h"
 
 #include <glib/gi18n.h>
@@ -22,6 +23,7 @@ struct _RsViewerControl {
 	RsViewerRecordBar *bar;
 	RsViewerEventTree *tree;
 	RsViewerEventFilter *filter;
+	RsViewerRings *rings;
 	RsViewerSessionStat *stat;
 	gboolean had_session;
 	guint timer;
@@ -72,6 +74,7 @@ void rs_viewer_control_set_session(RsViewerControl *control, RsDBusSession1 *ses
 	rs_viewer_event_tree_set_live(control->tree, session != NULL);
 	rs_viewer_event_filter_set_session(control->filter, session);
 	rs_viewer_record_bar_set_session(control->bar, session);
+	rs_viewer_rings_set_session(control->rings, session);
 	rs_viewer_session_stat_set_session(control->stat, session);
 	if (!session && control->had_session)
 		said(control, _("The session has ended. Its last state is shown."), FALSE);
@@ -193,6 +196,8 @@ static void rs_viewer_control_init(RsViewerControl *control)
 	control->bar = RS_VIEWER_RECORD_BAR(rs_viewer_record_bar_new());
 	control->tree = RS_VIEWER_EVENT_TREE(rs_viewer_event_tree_new(control->events));
 	control->filter = RS_VIEWER_EVENT_FILTER(rs_viewer_event_filter_new(control->events));
+	control->rings = RS_VIEWER_RINGS(rs_viewer_rings_new());
+	g_signal_connect_swapped(control->rings, "said", G_CALLBACK(said), control);
 	g_signal_connect_swapped(control->events, "problem", G_CALLBACK(problem), control);
 	g_signal_connect_swapped(control->bar, "said", G_CALLBACK(said), control);
 	g_signal_connect_swapped(control->bar, "written", G_CALLBACK(written), control);
@@ -201,6 +206,7 @@ static void rs_viewer_control_init(RsViewerControl *control)
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->bar));
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->tree));
 	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->filter));
+	gtk_box_append(GTK_BOX(box), GTK_WIDGET(control->rings));
 	gtk_box_append(GTK_BOX(box), make_figures(control));
 	gtk_widget_set_margin_start(box, 12);
 	gtk_widget_set_margin_end(box, 12);
