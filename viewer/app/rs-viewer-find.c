@@ -193,6 +193,13 @@ static guint64 rank(RsTraceTimeline *timeline, guint64 ns)
 	return n;
 }
 
+/* More matches come in after the first was found. */
+static void on_grown(RsViewerFind *self)
+{
+	if (self->matches)
+		g_signal_emit(self, signals[CHANGED], 0);
+}
+
 static gboolean is_complete(RsViewerFind *self)
 {
 	return rs_trace_document_pick_progress(self->document, self->matches, NULL) >= 1;
@@ -443,6 +450,8 @@ RsViewerFind *rs_viewer_find_new(RsTraceDocument *document)
 	RsViewerFind *self = g_object_new(RS_VIEWER_TYPE_FIND, NULL);
 
 	self->document = g_object_ref(document);
+	g_signal_connect_object(document, "grown", G_CALLBACK(on_grown), self,
+				G_CONNECT_SWAPPED);
 	return self;
 }
 

@@ -8,6 +8,7 @@
 
 #define STEP 64u /* records between looks at the clock */
 #define NTHS_MAX (1u << 20)
+#define NEARLY 0.99
 #define INTERVAL 20000 /* us after which what was found is shown */
 
 struct _RsTracePicker {
@@ -73,7 +74,8 @@ static void show(RsTracePicker *picker, RsTraceReader *reader)
 	rs_trace_timeline_flush(picker->timeline);
 	rs_trace_reader_progress(reader, &done, &total);
 	g_mutex_lock(&picker->lock);
-	picker->progress = total ? MIN((double)done / (double)total, 1) : 0;
+	/* The reader may have had all bytes long before all records were judged: see end(). */
+	picker->progress = total ? MIN((double)done / (double)total, NEARLY) : 0;
 	g_mutex_unlock(&picker->lock);
 	rs_trace_pulse_beat(picker->pulse);
 }
