@@ -450,8 +450,7 @@ RsViewerFind *rs_viewer_find_new(RsTraceDocument *document)
 	RsViewerFind *self = g_object_new(RS_VIEWER_TYPE_FIND, NULL);
 
 	self->document = g_object_ref(document);
-	g_signal_connect_object(document, "grown", G_CALLBACK(on_grown), self,
-				G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "grown", G_CALLBACK(on_grown), self, G_CONNECT_SWAPPED);
 	return self;
 }
 
