@@ -8,6 +8,7 @@
 import json
 import os
 import re
+import time
 
 from gui import HOSTED_DEMO, Desktop, check, run_tests, wait_for
 
@@ -18,9 +19,9 @@ FIELD = 'job'
 class Live:
     """A session, whose program has all events off, and a viewer that shows it."""
 
-    def __init__(self, desktop, name='live'):
+    def __init__(self, desktop, name='live', seconds='600'):
         self.desktop, self.name = desktop, name
-        self.process = desktop.background('run', '-q', '--name', name, '--hosted', HOSTED_DEMO, '600')
+        self.process = desktop.background('run', '-q', '--name', name, '--hosted', HOSTED_DEMO, seconds)
         wait_for('its events', lambda: self.ask_safely() is not None)
         self.viewer = desktop.start('--session', name, title=name)
 
@@ -56,6 +57,14 @@ class Live:
             return len(last) > 2 and last[-1] == last[-2] == last[-3]
         wait_for(f'{name!r} stays where it is', rests)
         self.viewer.find(role, name).press()
+
+    def open_section(self, title):
+        """The texts of a section of the details, once it is open. A click may come too early for it."""
+        seen = [view.text for view in self.viewer.every('text', title)]
+        if not seen:
+            self.press('label', title)
+            time.sleep(1)
+        return seen
 
     def end(self):
         self.desktop.ringside('stop', '-s', self.name)
@@ -197,5 +206,24 @@ def test_record():
         live.viewer.quit()
 
 
+def test_site():
+    """The details of a record have the code of its tracepoint, and whether it is patched now."""
+    with Desktop() as desktop:
+        live = Live(desktop)
+        desktop.ringside('enable', '-s', live.name, EVENT)
+        wait_for('records come', lambda: live.viewer.every('table row', re.compile(EVENT)))
+        desktop.key('ctrl+e')
+        live.viewer.find('label', 'Live, held')
+        live.press('table row', re.compile(EVENT))
+        live.press('label', 'Details')
+        live.viewer.find('label', EVENT)
+        live.viewer.find('label', 'Site')
+        text = wait_for('its site', lambda: live.open_section('Site'), 60)[0]
+        check(re.match(r'Site at 0x[0-9a-f]+: on\n(→| ) 0x', text), f'it is patched, and its code is there: {text}')
+        desktop.shot('control-site')
+        live.end()
+        live.viewer.quit()
+
+
 if __name__ == '__main__':
-    run_tests([test_switch, test_busy, test_filter, test_record])
+    run_tests([test_switch, test_busy, test_filter, test_record, test_site])

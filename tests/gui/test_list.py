@@ -6,6 +6,7 @@
     RINGSIDE_HOSTED_DEMO=build/tests/guests/hosted/hosted-demo tests/gui/test_list.py
 """
 import re
+import time
 
 from gui import Desktop, check, run_tests, wait_for
 
@@ -40,6 +41,16 @@ class Trace:
         self.desktop.key(key)
         return wait_for(what, lambda: ask(self.current()))
 
+    def typed(self, name, text):
+        """Whether the entry holds the text, which is typed again if some of it went elsewhere."""
+        entry = self.viewer.find('entry', name)
+        self.desktop.key('ctrl+a')
+        self.desktop.type(text)
+        until = time.monotonic() + 3
+        while entry.text != text and time.monotonic() < until:
+            time.sleep(0.1)
+        return entry.text == text
+
     def is_line(self, said, line):
         if line.re is LOSS:
             return f', loss, {line["lost"]} event' in said
@@ -69,9 +80,7 @@ def test_find():
         wanted = [line for line in trace.lines if event in line.group(0)]
         trace.goes('Home', 'Home leads to the first record', lambda said: trace.is_line(said, trace.lines[0]))
         desktop.key('ctrl+f')
-        wait_for('the bar has the focus', lambda: any(
-            w.has('focused') for w in trace.viewer.every('entry', 'Find in the events')))
-        desktop.type(event.upper())
+        wait_for('the entry has what is typed', lambda: trace.typed('Find in the events', event.upper()))
         desktop.key('Return')
         trace.viewer.find('label', re.compile(rf'^{len(wanted)} match(es)?$'))
         check(True, f'{len(wanted)} matches are counted')

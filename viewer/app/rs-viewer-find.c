@@ -22,7 +22,7 @@ struct _RsViewerFind {
 	guint64 row; /* from which it looks */
 	gboolean itself, forward;
 	GCancellable *cancellable; /* of EVENT */
-	guint poll; /* source that looks among new matches, or counts them; 0: none */
+	guint poll;
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerFind, rs_viewer_find, G_TYPE_OBJECT)
@@ -38,13 +38,6 @@ static void stop(RsViewerFind *self)
 	g_clear_handle_id(&self->poll, g_source_remove);
 }
 
-static gboolean poll_matches(gpointer data);
-
-static gboolean is_complete(RsViewerFind *self)
-{
-	return rs_trace_document_pick_progress(self->document, self->matches, NULL) >= 1;
-}
-
 static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 {
 	g_autoptr(RsViewerFind) keep G_GNUC_UNUSED = g_object_ref(self);
@@ -58,9 +51,6 @@ static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 		g_signal_emit(self, signals[MISSING], 0, error ? error->message : NULL);
 	else
 		g_signal_emit(self, signals[FOUND], 0, row, wrapped);
-	/* One is found, and the others are still counted. */
-	if (self->matches && !self->poll && !is_complete(self))
-		self->poll = g_timeout_add(POLL_MS, poll_matches, self);
 }
 
 /* ---- from a match to its row ---- */
@@ -203,6 +193,18 @@ static guint64 rank(RsTraceTimeline *timeline, guint64 ns)
 	return n;
 }
 
+/* More matches come in after the first was found. */
+static void on_grown(RsViewerFind *self)
+{
+	if (self->matches)
+		g_signal_emit(self, signals[CHANGED], 0);
+}
+
+static gboolean is_complete(RsViewerFind *self)
+{
+	return rs_trace_document_pick_progress(self->document, self->matches, NULL) >= 1;
+}
+
 /* Looks among what there is. FALSE: more must come first. */
 static gboolean look(RsViewerFind *self)
 {
@@ -234,14 +236,11 @@ static gboolean poll_matches(gpointer data)
 {
 	RsViewerFind *self = data;
 	g_autoptr(RsViewerFind) keep G_GNUC_UNUSED = g_object_ref(self);
-	guint poll = self->poll;
 
-	if (!self->busy && is_complete(self))
-		self->poll = 0; /* what it says now is the last word */
 	g_signal_emit(self, signals[CHANGED], 0);
 	if (self->busy && self->poll)
 		look(self);
-	return self->poll == poll ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+	return self->poll ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
 static gboolean begin_matches(RsViewerFind *self, GError **error)
@@ -408,11 +407,11 @@ void rs_viewer_find_next(RsViewerFind *self, guint64 row, gboolean itself, gbool
 
 void rs_viewer_find_cancel(RsViewerFind *self)
 {
-	if (!self->busy && !self->poll)
+	if (!self->busy && !self->matches)
 		return;
 	stop(self);
-	if (self->matches && !is_complete(self))
-		g_clear_pointer(&self->matches, rs_trace_timeline_unref);
+	/* What was found is of another text than the one that is there now. */
+	g_clear_pointer(&self->matches, rs_trace_timeline_unref);
 	g_signal_emit(self, signals[CHANGED], 0);
 }
 
@@ -451,6 +450,7 @@ RsViewerFind *rs_viewer_find_new(RsTraceDocument *document)
 	RsViewerFind *self = g_object_new(RS_VIEWER_TYPE_FIND, NULL);
 
 	self->document = g_object_ref(document);
+	g_signal_connect_object(document, "grown", G_CALLBACK(on_grown), self, G_CONNECT_SWAPPED);
 	return self;
 }
 

@@ -47,12 +47,11 @@ static void append_text(GString *out, const RsTraceSite *site)
 	insns = rs_trace_disassemble(site->arch, site->address, bytes + ahead, size - ahead,
 				     INSNS_MOST);
 	for (guint i = 0; i < insns->len; i++) {
-		RsTraceInsn *insn = &g_array_index(insns, RsTraceInsn, i);
+		const RsTraceInsn *insn = &g_array_index(insns, RsTraceInsn, i);
 
 		g_string_append_printf(out, "%s %#" G_GINT64_MODIFIER "x  %s\n",
 				       insn->address == site->address ? "→" : " ", insn->address,
 				       insn->text);
-		g_free(insn->text);
 	}
 }
 
