@@ -152,6 +152,8 @@ RsTraceOutput *rs_trace_output_new(const char *path, RsTraceOutputFlags flags, G
 			set_error(error, errno, path);
 			return NULL;
 		}
+		/* A pipe that is full holds up the stream, which can be cancelled, not write(). */
+		fcntl(fd, F_SETFL, O_WRONLY | O_NONBLOCK);
 		output->stream = g_unix_output_stream_new(fd, TRUE);
 		return g_steal_pointer(&output);
 	}

@@ -174,6 +174,7 @@ static void test_filter(Fixture *f, gconstpointer unused)
 	g_autofree char *unfiltered = plain(f, 0, G_MAXUINT64, -1, &all);
 
 	g_assert_cmpuint(events, <, all);
+	g_assert_cmpuint(strlen(wanted), <, strlen(unfiltered));
 	what.filters = filters;
 	check(f, &what, wanted, events);
 	what.filters = bad;
