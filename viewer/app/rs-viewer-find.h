@@ -45,7 +45,7 @@ gboolean rs_viewer_find_set(RsViewerFind *find, RsViewerFindKind kind, const cha
  * nothing if there is nothing to look for.
  */
 void rs_viewer_find_next(RsViewerFind *find, guint64 row, gboolean itself, gboolean forward);
-/* Stops looking. What was found is kept. */
+/* Stops looking, and forgets what was found. */
 void rs_viewer_find_cancel(RsViewerFind *find);
 
 gboolean rs_viewer_find_is_busy(RsViewerFind *find);
