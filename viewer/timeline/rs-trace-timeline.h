@@ -172,8 +172,12 @@ typedef struct {
 	guint64 index; /* in the ring's events */
 	guint64 ns;
 	guint32 class;
-	guint nth; /* so many records of its ring and class with the same time are before it */
+	/* So many records of its ring and class with the same time are before it. */
+	guint nth;
 } RsTraceTimelineRow;
+
+/* Too many are before it to be counted, so that nobody can say which record it is. */
+#define RS_TRACE_TIMELINE_NTH_UNKNOWN G_MAXUINT
 
 guint64 rs_trace_timeline_n_rows(const RsTraceTimeline *timeline);
 /* How many rows are earlier than `ns`. */
