@@ -104,6 +104,7 @@ static guint add_ring(RsTraceTimeline *timeline, guint source, guint number)
 	ring->ring = number;
 	ring->events = rs_trace_series_new(RS_TRACE_SERIES_POINTS, &timeline->class_palette);
 	ring->tasks = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
+	ring->owners = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
 	ring->gaps = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->gap_palette);
 	ring->losses = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineLoss));
 	ring->boots = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineBoot));
@@ -408,7 +409,7 @@ static void take_event(RsTraceTimeline *timeline, const RsTraceTakenSource *sour
 	}
 	if (ring->own != ring->tag) {
 		if (ring->tag != RS_TRACE_TASK_TAG_UNKNOWN)
-			lose_sight(timeline, ring, ring->last_ns + 1);
+			lose_sight(timeline, ring, MIN(ring->last_ns + 1, ns));
 		note_runs(timeline, ring, ns, ring->own);
 		note_state(timeline, ring->own, ns, RS_TRACE_STATE_RUNNING);
 	}

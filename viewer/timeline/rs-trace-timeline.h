@@ -57,6 +57,8 @@ typedef struct {
 	guint ring;
 	RsTraceSeries *events; /* points, by class: also losses and boots */
 	RsTraceSeries *tasks;  /* spans: who had the vCPU, RS_TRACE_TASK_TAG_* */
+	/* Spans by the index of an event, not by a time: whose it is, RS_TRACE_TASK_TAG_*. */
+	RsTraceSeries *owners;
 	/* Spans, tag 1: records of this time are missing, or may be. */
 	RsTraceSeries *gaps;
 	GArray *losses; /* RsTraceTimelineLoss, in order */
@@ -158,6 +160,11 @@ const RsTraceTimelineClass *rs_trace_timeline_class(const RsTraceTimeline *timel
 /* The source of that index; NULL: none. */
 const RsTraceTimelineSource *rs_trace_timeline_source_of(const RsTraceTimeline *timeline,
 							 guint index);
+/*
+ * Whose event that is, RS_TRACE_TASK_TAG_*: of losses, boots and what is not there nobody's. Events
+ * of several tasks may have one time, so that ring->tasks does not say it.
+ */
+guint32 rs_trace_timeline_owner(const RsTraceTimelineRing *ring, guint64 index);
 /*
  * The events of a task, from all vCPUs: points, by class. Made anew at each call, up to a few
  * hundred ms of work for a hundred million events: not for the main loop. Takes the lock by itself.
