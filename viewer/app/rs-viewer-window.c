@@ -18,25 +18,41 @@ struct _RsViewerWindow {
 	GtkMenuButton *menu;
 	AdwTabView *tabs;
 	GtkWidget *start; /* it is shown, or the tabs are */
+	GtkWidget *pane;  /* of two that are compared, that had the focus last; weak, may be NULL */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerWindow, rs_viewer_window, ADW_TYPE_APPLICATION_WINDOW)
 
 /* ---- what is shown ---- */
 
+/*
+ * Of two that are compared, the one that has the focus, or had it before a menu took it; or else
+ * the first.
+ */
+static GtkWidget *chosen_pane(RsViewerWindow *window, GtkPaned *paned)
+{
+	GtkWidget *panes[] = {gtk_paned_get_start_child(paned), gtk_paned_get_end_child(paned)};
+	GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
+	GtkWidget *chosen = panes[0];
+
+	for (guint i = 0; i < G_N_ELEMENTS(panes); i++)
+		if (panes[i] && panes[i] == window->pane)
+			chosen = panes[i];
+	for (guint i = 0; i < G_N_ELEMENTS(panes); i++)
+		if (panes[i] && focus &&
+		    (focus == panes[i] || gtk_widget_is_ancestor(focus, panes[i])))
+			chosen = panes[i];
+	g_set_weak_pointer(&window->pane, chosen);
+	return chosen;
+}
+
 static RsViewerPage *selected(RsViewerWindow *window)
 {
 	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
 	GtkWidget *child = tab ? adw_tab_page_get_child(tab) : NULL;
 
-	/* Of two that are compared, the one that has the focus, or else the first. */
-	if (child && GTK_IS_PANED(child)) {
-		GtkWidget *first = gtk_paned_get_start_child(GTK_PANED(child));
-		GtkWidget *second = gtk_paned_get_end_child(GTK_PANED(child));
-		GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
-
-		child = focus && second && gtk_widget_is_ancestor(focus, second) ? second : first;
-	}
+	if (child && GTK_IS_PANED(child))
+		child = chosen_pane(window, GTK_PANED(child));
 	return child ? RS_VIEWER_PAGE(child) : NULL;
 }
 
@@ -65,6 +81,19 @@ static void refresh(RsViewerWindow *window)
 	adw_window_title_set_title(window->title, *title ? title : _("Ringside Viewer"));
 	gtk_widget_insert_action_group(GTK_WIDGET(window), "page",
 				       page && !start ? rs_viewer_page_actions(page) : NULL);
+}
+
+/* Of two that are compared, keys and menus are for the one that has the focus. */
+static void focus_changed(RsViewerWindow *window)
+{
+	AdwTabPage *tab = adw_tab_view_get_selected_page(window->tabs);
+	GtkWidget *before = window->pane;
+
+	if (!tab || !GTK_IS_PANED(adw_tab_page_get_child(tab)))
+		return;
+	selected(window);
+	if (window->pane != before)
+		refresh(window);
 }
 
 static void page_count_changed(RsViewerWindow *window)
@@ -305,10 +334,18 @@ static gboolean close_request(GtkWindow *widget)
 	return GTK_WINDOW_CLASS(rs_viewer_window_parent_class)->close_request(widget);
 }
 
+static void dispose(GObject *object)
+{
+	g_signal_handlers_disconnect_by_func(object, focus_changed, NULL);
+	g_clear_weak_pointer(&RS_VIEWER_WINDOW(object)->pane);
+	G_OBJECT_CLASS(rs_viewer_window_parent_class)->dispose(object);
+}
+
 static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 {
 	GtkWidgetClass *widget_class = GTK_WIDGET_CLASS(class);
 
+	G_OBJECT_CLASS(class)->dispose = dispose;
 	GTK_WINDOW_CLASS(class)->close_request = close_request;
 	g_type_ensure(RS_VIEWER_TYPE_START);
 	gtk_widget_class_set_template_from_resource(widget_class,
@@ -349,6 +386,7 @@ static void rs_viewer_window_init(RsViewerWindow *window)
 	gtk_widget_add_controller(GTK_WIDGET(window), GTK_EVENT_CONTROLLER(target));
 	show_start(window, TRUE);
 	refresh(window);
+	g_signal_connect(window, "notify::focus-widget", G_CALLBACK(focus_changed), NULL);
 }
 
 RsViewerWindow *rs_viewer_window_new(GtkApplication *application)
