@@ -439,6 +439,11 @@ static void take_loss(RsTraceTimeline *timeline, RsTraceTakenRing *ring,
 				   .lost = record->lost, .own_ns = record->ns});
 }
 
+guint64 rs_trace_timeline_time_of(const RsTraceRecord *record, guint64 last_ns)
+{
+	return MAX(last_ns, MIN(record->sorted_ns, G_MAXINT64));
+}
+
 gboolean rs_trace_timeline_wants_task(const RsTraceTimeline *timeline, const RsTraceRecord *record)
 {
 	const RsTraceTakenRing *ring;
@@ -455,7 +460,7 @@ void rs_trace_timeline_take(RsTraceTimeline *timeline, const RsTraceRecord *reco
 {
 	RsTraceTakenSource *source = source_of(timeline, record->origin);
 	RsTraceTakenRing *ring = ring_of(timeline, source, record);
-	guint64 ns = MAX(ring->last_ns, MIN(record->sorted_ns, G_MAXINT64));
+	guint64 ns = rs_trace_timeline_time_of(record, ring->last_ns);
 
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
 		take_loss(timeline, ring, record, ns);
