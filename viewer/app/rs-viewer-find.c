@@ -158,6 +158,17 @@ static gboolean is_there(RsViewerFind *self, guint64 row)
 	return self->forward ? row > self->row : row < self->row;
 }
 
+/* Whether there are rows from that time on. */
+static gboolean has_from(RsTraceTimeline *timeline, guint64 ns)
+{
+	gboolean has;
+
+	rs_trace_timeline_lock(timeline);
+	has = rs_trace_timeline_rank(timeline, ns) < rs_trace_timeline_n_rows(timeline);
+	rs_trace_timeline_unlock(timeline);
+	return has;
+}
+
 /*
  * The first match from there on that has a row, and one on the right side unless `any`. Of matches
  * with one time the shown rows may have another order: their rings are numbered otherwise.
@@ -175,6 +186,9 @@ static guint64 walk(RsViewerFind *self, guint64 match, gboolean any)
 		    (best != G_MAXUINT64 && place.ns != ns))
 			break;
 		row = row_of(self->shown, &place);
+		/* The list has not come that far: none of those behind it has a row, either. */
+		if (row == G_MAXUINT64 && self->forward && !has_from(self->shown, place.ns))
+			break;
 		if (row != G_MAXUINT64 && (any || is_there(self, row)) &&
 		    (best == G_MAXUINT64 || (self->forward ? row < best : row > best))) {
 			best = row;
