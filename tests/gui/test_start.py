@@ -125,6 +125,22 @@ def test_compare():
         viewer = desktop.start('--compare', first, second, title='first.rst and second.rst')
         wait_for('two pages', lambda: len(viewer.every('label', re.compile('records'))) == 2)
         desktop.shot('compare')
+        # What is done with keys is done in the page that has the focus.
+        middle = viewer.every('frame')[0].box()[2] / 2
+
+        def focused():
+            return next((one for one in viewer.every('entry', 'Find in the events') if one.has('focused')), None)
+
+        for side in ('right', 'left'):
+            lists = wait_for('two lists', lambda: len(viewer.every('table', 'Events')) == 2 and
+                             sorted(viewer.every('table', 'Events'), key=lambda one: one.box()[0]))
+            lists[side == 'right'].press()
+            desktop.key('ctrl+f')
+            bar = wait_for('a search with the focus', focused)
+            check((bar.box()[0] > middle) == (side == 'right'), f'it searches on the {side}: {bar.box()}')
+            desktop.shot(f'compare-{side}')
+            desktop.key('Escape')
+            wait_for('no search', lambda: not focused())
         viewer.quit()
 
 

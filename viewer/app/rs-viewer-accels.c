@@ -139,7 +139,7 @@ GtkWindow *rs_viewer_accels_window_new(void)
 		append_row(xml, i);
 	g_string_append(xml, "</object></interface>");
 	builder = gtk_builder_new_from_string(xml->str, (gssize)xml->len);
-	window = g_object_ref(GTK_WINDOW(gtk_builder_get_object(builder, "shortcuts")));
+	window = GTK_WINDOW(gtk_builder_get_object(builder, "shortcuts"));
 	gtk_window_set_title(window, _("Keyboard Shortcuts"));
 	return window;
 }

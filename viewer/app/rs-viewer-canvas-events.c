@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which events a lane has: the nearest to a moment, the next one, and what is at a place. */
 #include "app/rs-viewer-canvas-private.h"
+#include "app/rs-viewer-mark.h"
 #include "app/rs-viewer-time.h"
 #include "rs-trace-escape.h"
 #include "timeline/rs-trace-ticks.h"
@@ -9,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SAME_TIME 4096u /* rows of one time that are looked at */
 #define LOSSES_MAX 100000u
 
 /* The events of a lane in their order: a series, or all rows of a timeline. */
@@ -69,73 +69,22 @@ static gboolean events_read(const Events *events, guint64 index, RsTraceTimeline
 	return rs_trace_timeline_rows(events->timeline, index, 1, row) == 1;
 }
 
-/* What of a row is the same in each timeline of a document. */
-typedef struct {
-	guint64 ns;
-	char *label;
-	guint source, ring; /* G_MAXUINT: of any */
-} Mark;
-
-static void mark(const Events *events, const RsTraceTimelineRow *row, Mark *out)
-{
-	const RsTraceTimelineClass *class = rs_trace_timeline_class(events->timeline, row->class);
-	const RsTraceTimelineRing *ring =
-		row->ring == G_MAXUINT ? NULL : rs_trace_timeline_ring(events->timeline, row->ring);
-
-	out->ns = row->ns;
-	out->label = g_strdup(class ? class->label : "");
-	out->source = ring ? ring->source : G_MAXUINT;
-	out->ring = ring ? ring->ring : G_MAXUINT;
-}
-
-static gboolean is_marked(const RsTraceTimeline *timeline, const RsTraceTimelineRow *row,
-			  const Mark *wanted)
-{
-	const RsTraceTimelineClass *class = rs_trace_timeline_class(timeline, row->class);
-	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(timeline, row->ring);
-
-	return class && ring && strcmp(class->label, wanted->label) == 0 &&
-	       (wanted->source == G_MAXUINT ||
-		(ring->source == wanted->source && ring->ring == wanted->ring));
-}
-
-/* The row of a timeline, which is locked, that is so marked. G_MAXUINT64: there is none. */
-static guint64 find_row(const RsTraceTimeline *timeline, const Mark *wanted)
-{
-	const guint64 first = rs_trace_timeline_rank(timeline, wanted->ns);
-	RsTraceTimelineRow rows[64];
-
-	for (guint64 at = first; at < first + SAME_TIME;) {
-		const guint n = rs_trace_timeline_rows(timeline, at, G_N_ELEMENTS(rows), rows);
-
-		for (guint i = 0; i < n; i++) {
-			if (rows[i].ns != wanted->ns)
-				return G_MAXUINT64;
-			if (is_marked(timeline, &rows[i], wanted))
-				return at + i;
-		}
-		if (n == 0)
-			return G_MAXUINT64;
-		at += n;
-	}
-	return G_MAXUINT64;
-}
-
 /* Unlocks the timeline of the events. FALSE: there is none of that index. */
 static gboolean take_hit(RsViewerCanvas *canvas, const Events *events, guint64 index,
 			 RsViewerHit *hit)
 {
 	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
 	RsTraceTimelineRow row;
-	Mark wanted;
+	RsViewerMark mark = {0};
 
 	if (!events_read(events, index, &row)) {
 		rs_trace_timeline_unlock(events->timeline);
 		return FALSE;
 	}
-	mark(events, &row, &wanted);
+	rs_viewer_mark_set(&mark, events->timeline, &row);
 	hit->ns = row.ns;
 	hit->index = index;
+	hit->of = events->timeline;
 	hit->row = G_MAXUINT64;
 	if (events->timeline == shown && events->ring != G_MAXUINT) {
 		hit->row = rs_trace_timeline_row_of(shown, events->ring, index);
@@ -143,11 +92,11 @@ static gboolean take_hit(RsViewerCanvas *canvas, const Events *events, guint64 i
 	} else {
 		rs_trace_timeline_unlock(events->timeline);
 		rs_trace_timeline_lock(shown);
-		hit->row = find_row(shown, &wanted);
+		hit->row = rs_viewer_mark_find(&mark, shown);
 		rs_trace_timeline_unlock(shown);
 	}
-	hit->label = rs_trace_escape(wanted.label, -1, NULL);
-	g_free(wanted.label);
+	hit->label = rs_trace_escape(mark.label, -1, NULL);
+	rs_viewer_mark_clear(&mark);
 	return TRUE;
 }
 
@@ -179,6 +128,7 @@ static void choose(RsViewerCanvas *canvas, RsViewerLane *lane, RsViewerHit *hit)
 	canvas->hit_lane = lane;
 	canvas->hit_index = hit->index;
 	canvas->hit_ns = hit->ns;
+	canvas->hit_of = hit->of;
 	rs_viewer_view_set_current(canvas->view, hit->ns, hit->row);
 	g_free(hit->label);
 }
@@ -195,6 +145,20 @@ void rs_viewer_canvas_choose_at(RsViewerCanvas *canvas, RsViewerLane *lane, doub
 		rs_viewer_view_set_current(canvas->view, ns, G_MAXUINT64);
 }
 
+/*
+ * Whether the event that was chosen here still has its index: a filter makes another timeline, and
+ * rows of one that grows may shift.
+ */
+static gboolean is_at_hit(RsViewerCanvas *canvas, RsViewerLane *lane, const Events *events,
+			  guint64 ns)
+{
+	RsTraceTimelineRow row;
+
+	return canvas->hit_lane == lane && canvas->hit_ns == ns &&
+	       canvas->hit_of == events->timeline && events_read(events, canvas->hit_index, &row) &&
+	       row.ns == ns;
+}
+
 gboolean rs_viewer_canvas_step(RsViewerCanvas *canvas, gboolean forward)
 {
 	RsViewerLane *lane = canvas->lane;
@@ -206,7 +170,7 @@ gboolean rs_viewer_canvas_step(RsViewerCanvas *canvas, gboolean forward)
 		return FALSE;
 	if (!rs_viewer_view_current(canvas->view, &ns, &row))
 		rs_viewer_view_range(canvas->view, &ns, &row);
-	if (canvas->hit_lane == lane && canvas->hit_ns == ns)
+	if (is_at_hit(canvas, lane, &events, ns))
 		index = forward ? canvas->hit_index + 1 : canvas->hit_index - 1;
 	else
 		index = forward ? events_rank(&events, ns + 1) : events_rank(&events, ns) - 1;

@@ -65,6 +65,7 @@ struct _RsViewerCanvas {
 	/* The event that was chosen here, so that the next one is known among equal times. */
 	RsViewerLane *hit_lane;
 	guint64 hit_index, hit_ns;
+	gconstpointer hit_of; /* the timeline in which it has that index: only to be compared */
 };
 
 /* ---- geometry ---- */
@@ -124,6 +125,7 @@ typedef struct {
 	guint64 ns;
 	guint64 row;   /* of the shown timeline; G_MAXUINT64: not known */
 	guint64 index; /* in the lane */
+	gconstpointer of; /* the timeline of that index: only to be compared */
 	char *label;   /* of its class; to be freed */
 } RsViewerHit;
 

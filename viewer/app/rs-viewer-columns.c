@@ -285,6 +285,10 @@ void rs_viewer_columns_load(RsViewerColumns *columns, GKeyFile *file, const char
 {
 	g_auto(GStrv) fields = g_key_file_get_string_list(file, group, "fields", NULL, NULL);
 
+	for (guint i = columns->columns->len; fields && i-- > 0;)
+		if (at(columns, i)->field &&
+		    !g_strv_contains((const char *const *)fields, at(columns, i)->field))
+			rs_viewer_columns_remove(columns, at(columns, i));
 	for (guint i = 0; fields && fields[i] && i < RS_VIEWER_COLUMN_FIELDS; i++)
 		rs_viewer_columns_add_field(columns, fields[i]);
 	for (guint i = 0; i < columns->columns->len; i++)

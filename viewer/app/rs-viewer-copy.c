@@ -9,7 +9,7 @@ typedef struct {
 	guint64 next, end; /* numbers of rows */
 	RsViewerCopyKind kind;
 	GString *text;
-	guint copied;
+	guint copied, unread;
 } Copy;
 
 static void free_copy(gpointer data)
@@ -27,8 +27,12 @@ static void append(Copy *copy, const GPtrArray *rows)
 	for (guint i = 0; i < rows->len; i++) {
 		const RsTraceRow *row = g_ptr_array_index(rows, i);
 
-		if (!row || copy->text->len >= RS_VIEWER_COPY_BYTES)
+		if (copy->text->len >= RS_VIEWER_COPY_BYTES)
+			return;
+		if (!row) {
+			copy->unread++;
 			continue;
+		}
 		g_string_append(copy->text,
 				copy->kind == RS_VIEWER_COPY_JSON ? row->json : row->line);
 		g_string_append_c(copy->text, '\n');
@@ -94,7 +98,7 @@ void rs_viewer_copy_async(RsTraceDocument *document, RsTraceTimeline *timeline, 
 	step(task);
 }
 
-char *rs_viewer_copy_finish(GAsyncResult *result, guint *copied, GError **error)
+char *rs_viewer_copy_finish(GAsyncResult *result, guint *copied, guint *unread, GError **error)
 {
 	GTask *task = G_TASK(result);
 	Copy *copy = g_task_get_task_data(task);
@@ -102,5 +106,6 @@ char *rs_viewer_copy_finish(GAsyncResult *result, guint *copied, GError **error)
 	if (!g_task_propagate_boolean(task, error))
 		return NULL;
 	*copied = copy->copied;
+	*unread = copy->unread;
 	return g_string_free(g_steal_pointer(&copy->text), FALSE);
 }

@@ -24,8 +24,11 @@ typedef enum {
 void rs_viewer_copy_async(RsTraceDocument *document, RsTraceTimeline *timeline, guint64 first,
 			  guint64 n, RsViewerCopyKind kind, GCancellable *cancellable,
 			  GAsyncReadyCallback done, gpointer data);
-/* `copied`: how many rows it has. NULL: it was cancelled, or reading has failed. */
-char *rs_viewer_copy_finish(GAsyncResult *result, guint *copied, GError **error);
+/*
+ * `copied`: how many rows it has; `unread`: how many were left out. NULL: it was cancelled, or
+ * reading has failed.
+ */
+char *rs_viewer_copy_finish(GAsyncResult *result, guint *copied, guint *unread, GError **error);
 
 G_END_DECLS
 

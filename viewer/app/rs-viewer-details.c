@@ -265,16 +265,9 @@ static void read_current(RsViewerDetails *self)
 	RsTraceDocument *document = rs_viewer_view_document(self->view);
 	RsTraceTimeline *timeline = rs_trace_document_shown(document);
 	RsTraceTimelineRow at;
-	guint64 ns, row;
-	guint n = 0;
 
 	stop_reading(self);
-	if (rs_viewer_view_current(self->view, &ns, &row) && row != G_MAXUINT64) {
-		rs_trace_timeline_lock(timeline);
-		n = rs_trace_timeline_rows(timeline, row, 1, &at);
-		rs_trace_timeline_unlock(timeline);
-	}
-	if (!n) {
+	if (!rs_viewer_view_record(self->view, &at)) {
 		show(self, NULL, "none");
 		return;
 	}

@@ -84,6 +84,10 @@ static void add_symbols(GPtrArray *symbols, const char *text)
 	}
 }
 
+/* A guest's text may repeat such calls as often as it likes. */
+#define CALLS_MAX 256u
+#define LIST_FAR 256u /* bytes from a call's name to its list */
+
 /* `__print_symbolic(REC->state, {…}, …)`, or flags, which have a separator before the list. */
 static void read_print(GPtrArray *fields, const char *print)
 {
@@ -92,13 +96,15 @@ static void read_print(GPtrArray *fields, const char *print)
 	for (gsize i = 0; i < G_N_ELEMENTS(calls); i++) {
 		const char *at = print;
 
-		while ((at = strstr(at, calls[i]))) {
+		for (guint n = 0; n < CALLS_MAX && (at = strstr(at, calls[i])); n++) {
 			const char *name = at += strlen(calls[i]);
 			const gsize size = strcspn(name, ", )");
 			const RsViewerField *field = rs_viewer_fields_find(fields, name, size);
-			const char *list = strchr(name, '{');
+			const char *list = field && !field->symbols->len
+						   ? memchr(name, '{', strnlen(name, LIST_FAR))
+						   : NULL;
 
-			if (field && list && !field->symbols->len)
+			if (list)
 				add_symbols(field->symbols, list);
 		}
 	}

@@ -44,6 +44,12 @@ static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 	g_autoptr(GError) error = NULL;
 
 	stop(self);
+	/* Another filter has come: rows have other numbers now. Who wants to, searches once more. */
+	if (self->shown != rs_trace_document_shown(self->document)) {
+		g_clear_pointer(&self->matches, rs_trace_timeline_unref);
+		g_signal_emit(self, signals[CHANGED], 0);
+		return;
+	}
 	if (self->matches)
 		rs_trace_document_pick_progress(self->document, self->matches, &error);
 	g_signal_emit(self, signals[CHANGED], 0);
@@ -142,6 +148,17 @@ static gboolean is_there(RsViewerFind *self, guint64 row)
 	return self->forward ? row > self->row : row < self->row;
 }
 
+/* Whether there are rows from that time on. */
+static gboolean has_from(RsTraceTimeline *timeline, guint64 ns)
+{
+	gboolean has;
+
+	rs_trace_timeline_lock(timeline);
+	has = rs_trace_timeline_rank(timeline, ns) < rs_trace_timeline_n_rows(timeline);
+	rs_trace_timeline_unlock(timeline);
+	return has;
+}
+
 /*
  * The first match from there on that has a row, and one on the right side unless `any`. Of matches
  * with one time the shown rows may have another order: their rings are numbered otherwise.
@@ -159,6 +176,9 @@ static guint64 walk(RsViewerFind *self, guint64 match, gboolean any)
 		    (best != G_MAXUINT64 && place.ns != ns))
 			break;
 		row = row_of(self->shown, &place);
+		/* The list has not come that far: none of those behind it has a row, either. */
+		if (row == G_MAXUINT64 && self->forward && !has_from(self->shown, place.ns))
+			break;
 		if (row != G_MAXUINT64 && (any || is_there(self, row)) &&
 		    (best == G_MAXUINT64 || (self->forward ? row < best : row > best))) {
 			best = row;

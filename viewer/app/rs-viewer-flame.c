@@ -17,6 +17,7 @@ struct _RsViewerFlame {
 	guint root;          /* the box that does; NONE: all */
 	guint chosen, hover;
 	guint rows;
+	GArray *by_depth[ROWS_MOST]; /* of each row: guint, its boxes */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerFlame, rs_viewer_flame, GTK_TYPE_WIDGET)
@@ -71,17 +72,29 @@ static float x_of(RsViewerFlame *flame, guint64 at)
 	return (float)((double)(at - flame->from) / (double)(flame->until - flame->from) * width);
 }
 
+/* The boxes of a depth lie one behind the other. */
 static guint box_at(RsViewerFlame *flame, double x, double y)
 {
-	int height = gtk_widget_get_height(GTK_WIDGET(flame));
-	double depth = (height - y) / ROW;
+	double depth = (gtk_widget_get_height(GTK_WIDGET(flame)) - y) / ROW;
+	const GArray *row;
+	guint low = 0, high, i;
 
-	for (guint i = 0; i < n_boxes(flame); i++)
-		if (depth >= box(flame, i)->depth && depth < box(flame, i)->depth + 1 &&
-		    x >= x_of(flame, box(flame, i)->at) &&
-		    x < x_of(flame, box(flame, i)->at + box(flame, i)->total))
-			return i;
-	return NONE;
+	if (depth < 0 || depth >= flame->rows)
+		return NONE;
+	row = flame->by_depth[(guint)depth];
+	high = row->len;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (x_of(flame, box(flame, g_array_index(row, guint, middle))->at) <= x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NONE;
+	i = g_array_index(row, guint, low - 1);
+	return x < x_of(flame, box(flame, i)->at + box(flame, i)->total) ? i : NONE;
 }
 
 static guint parent_of(const RsViewerFlame *flame, guint i)
@@ -116,8 +129,15 @@ void rs_viewer_flame_set(RsViewerFlame *flame, GArray *boxes, gboolean times)
 	flame->times = times;
 	flame->hover = NONE;
 	flame->rows = 0;
-	for (guint i = 0; i < n_boxes(flame); i++)
-		flame->rows = MAX(flame->rows, MIN(box(flame, i)->depth + 1, ROWS_MOST));
+	for (guint i = 0; i < ROWS_MOST; i++)
+		g_array_set_size(flame->by_depth[i], 0);
+	for (guint i = 0; i < n_boxes(flame); i++) {
+		guint depth = box(flame, i)->depth;
+
+		flame->rows = MAX(flame->rows, MIN(depth + 1, ROWS_MOST));
+		if (depth < ROWS_MOST)
+			g_array_append_val(flame->by_depth[depth], i);
+	}
 	choose(flame, NONE);
 	show_box(flame, NONE);
 	gtk_widget_queue_resize(GTK_WIDGET(flame));
@@ -158,6 +178,25 @@ static void draw_box(RsViewerFlame *flame, GtkSnapshot *snapshot, guint i)
 	gtk_snapshot_restore(snapshot);
 }
 
+/* Of boxes that are too narrow to be seen by themselves, one for each half of a pixel is drawn. */
+static void draw_row(RsViewerFlame *flame, GtkSnapshot *snapshot, const GArray *row)
+{
+	float drawn = -1;
+
+	for (guint k = 0; k < row->len; k++) {
+		guint i = g_array_index(row, guint, k);
+		const RsViewerFlameBox *what = box(flame, i);
+		float end = x_of(flame, what->at + what->total);
+
+		if (what->at >= flame->until)
+			return;
+		if (what->at + what->total <= flame->from || end < drawn + .5f)
+			continue;
+		draw_box(flame, snapshot, i);
+		drawn = end;
+	}
+}
+
 static void snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 {
 	RsViewerFlame *flame = RS_VIEWER_FLAME(widget);
@@ -165,13 +204,8 @@ static void snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 	gtk_snapshot_push_clip(snapshot,
 			       &GRAPHENE_RECT_INIT(0, 0, (float)gtk_widget_get_width(widget),
 						   (float)gtk_widget_get_height(widget)));
-	for (guint i = 0; i < n_boxes(flame); i++) {
-		const RsViewerFlameBox *what = box(flame, i);
-
-		if (what->depth < flame->rows && what->at < flame->until &&
-		    what->at + what->total > flame->from)
-			draw_box(flame, snapshot, i);
-	}
+	for (guint depth = 0; depth < flame->rows; depth++)
+		draw_row(flame, snapshot, flame->by_depth[depth]);
 	gtk_snapshot_pop(snapshot);
 	if (gtk_widget_has_visible_focus(widget))
 		gtk_snapshot_render_focus(snapshot, gtk_widget_get_style_context(widget), 0, 0,
@@ -276,7 +310,11 @@ static void on_click(RsViewerFlame *flame, int n_press, double x, double y)
 
 static void finalize(GObject *object)
 {
-	g_clear_pointer(&RS_VIEWER_FLAME(object)->boxes, g_array_unref);
+	RsViewerFlame *flame = RS_VIEWER_FLAME(object);
+
+	g_clear_pointer(&flame->boxes, g_array_unref);
+	for (guint i = 0; i < ROWS_MOST; i++)
+		g_array_unref(flame->by_depth[i]);
 	G_OBJECT_CLASS(rs_viewer_flame_parent_class)->finalize(object);
 }
 
@@ -299,6 +337,8 @@ static void rs_viewer_flame_init(RsViewerFlame *flame)
 
 	flame->chosen = flame->hover = flame->root = NONE;
 	flame->until = 1;
+	for (guint i = 0; i < ROWS_MOST; i++)
+		flame->by_depth[i] = g_array_new(FALSE, FALSE, sizeof(guint));
 	gtk_widget_set_focusable(GTK_WIDGET(flame), TRUE);
 	gtk_widget_set_has_tooltip(GTK_WIDGET(flame), TRUE);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(flame), GTK_ACCESSIBLE_PROPERTY_LABEL,

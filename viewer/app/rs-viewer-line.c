@@ -12,21 +12,10 @@ void rs_viewer_line_clear(RsViewerLine *line)
 	*line = (RsViewerLine){0};
 }
 
-/* Who had the vCPU at that time. */
-static guint32 tag_at(const RsTraceTimelineRing *ring, guint64 ns)
-{
-	guint64 rank = rs_trace_series_rank(ring->tasks, ns < G_MAXUINT64 ? ns + 1 : ns);
-	guint32 tag = RS_TRACE_TASK_TAG_UNKNOWN;
-
-	if (rank)
-		rs_trace_series_read(ring->tasks, rank - 1, 1, NULL, &tag);
-	return tag;
-}
-
 static void fill_task(RsViewerLine *line, const RsTraceTimeline *timeline,
 		      const RsTraceTimelineRing *ring)
 {
-	guint32 tag = tag_at(ring, line->row.ns);
+	guint32 tag = rs_trace_timeline_owner(ring, line->row.index);
 	const RsTraceTimelineTask *task = rs_trace_timeline_task_of_tag(timeline, tag);
 	g_autofree char *comm = NULL;
 

@@ -17,13 +17,29 @@ typedef struct {
 	guint64 wanted;
 } Copying;
 
+/* `n` of so many that were wanted have been copied, and others of them could not be read. */
+static char *notice_of(guint n, guint unread, guint64 wanted)
+{
+	const char *const all =
+		(guint64)n + unread < wanted
+			? g_dngettext(NULL, "Only the first event could be copied",
+				      "Only the first %u events could be copied", n)
+			: g_dngettext(NULL, "%u event copied", "%u events copied", n);
+	g_autofree char *whole = g_strdup_printf(all, n);
+	g_autofree char *rest = g_strdup_printf(g_dngettext(NULL, "%u event could not be read",
+							    "%u events could not be read", unread),
+						unread);
+
+	return unread ? g_strdup_printf("%s · %s", whole, rest) : g_steal_pointer(&whole);
+}
+
 static void copied(GObject *document, GAsyncResult *result, gpointer data)
 {
 	Copying *copying = data;
 	RsViewerList *self = copying->list;
 	g_autoptr(GError) error = NULL;
-	guint n = 0;
-	g_autofree char *text = rs_viewer_copy_finish(result, &n, &error);
+	guint n = 0, unread = 0;
+	g_autofree char *text = rs_viewer_copy_finish(result, &n, &unread, &error);
 	g_autofree char *notice = NULL;
 
 	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
@@ -33,12 +49,7 @@ static void copied(GObject *document, GAsyncResult *result, gpointer data)
 		rs_viewer_list_notice(self, notice);
 	} else {
 		gdk_clipboard_set_text(gtk_widget_get_clipboard(GTK_WIDGET(self)), text);
-		notice = g_strdup_printf(
-			n < copying->wanted
-				? g_dngettext(NULL, "Only the first event could be copied",
-					      "Only the first %u events could be copied", n)
-				: g_dngettext(NULL, "%u event copied", "%u events copied", n),
-			n);
+		notice = notice_of(n, unread, copying->wanted);
 		rs_viewer_list_notice(self, notice);
 	}
 	g_object_unref(self);
@@ -191,11 +202,26 @@ void rs_viewer_list_class_init_actions(GtkWidgetClass *class)
 
 /* ---- columns ---- */
 
+/* NULL: it was removed. */
+static RsViewerColumn *column_of(RsViewerList *self, const char *id)
+{
+	for (guint i = 0; i < self->look.columns->columns->len; i++) {
+		RsViewerColumn *column = g_ptr_array_index(self->look.columns->columns, i);
+		g_autofree char *its = rs_viewer_column_id(column);
+
+		if (g_str_equal(its, id))
+			return column;
+	}
+	return NULL;
+}
+
 static void toggle_column(GSimpleAction *action, GVariant *state, RsViewerList *self)
 {
-	RsViewerColumn *column = g_object_get_data(G_OBJECT(action), "column");
+	RsViewerColumn *column = column_of(self, g_action_get_name(G_ACTION(action)));
 	gboolean shown = g_variant_get_boolean(state);
 
+	if (!column)
+		return;
 	g_simple_action_set_state(action, state);
 	column->shown = shown;
 	if (!shown && column->kind == RS_VIEWER_COLUMN_FIELD)
@@ -221,7 +247,6 @@ static void add_column(RsViewerList *self, RsViewerColumn *column, GActionMap *a
 	g_autoptr(GSimpleAction) action =
 		g_simple_action_new_stateful(id, NULL, g_variant_new_boolean(column->shown));
 
-	g_object_set_data(G_OBJECT(action), "column", column);
 	g_simple_action_set_enabled(action, may_hide(self, column));
 	g_signal_connect_object(action, "change-state", G_CALLBACK(toggle_column), self, 0);
 	g_action_map_add_action(actions, G_ACTION(action));

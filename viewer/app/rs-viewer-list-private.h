@@ -6,6 +6,7 @@
 #include "app/rs-viewer-list-header.h"
 #include "app/rs-viewer-list-row.h"
 #include "app/rs-viewer-list.h"
+#include "app/rs-viewer-mark.h"
 #include "app/rs-viewer-rows.h"
 #include "app/rs-viewer-scroll.h"
 
@@ -31,8 +32,11 @@ struct _RsViewerList {
 	GtkWidget *menu;  /* the popover that is or was open last; NULL: none was */
 
 	guint64 anchor, current; /* the selection is from one to the other; RS_VIEWER_ROW_NONE */
-	guint64 place;           /* where keys go on from if nothing is selected */
-	gboolean choosing;       /* the view is told what is current by the list itself */
+	RsTraceTimelineRow anchor_at, current_at; /* which records these are */
+	guint64 place;                            /* where keys go on from if nothing is selected */
+	gboolean choosing; /* the view is told what is current by the list itself */
+	/* The record that was chosen last, which a filter may hide. */
+	RsViewerMark chosen;
 	/* Of a filter that is at work: the moment that was current, whose row may still come. */
 	gboolean seeking;
 	guint64 sought;
@@ -48,6 +52,16 @@ void rs_viewer_list_restyle(RsViewerList *self);
 gboolean rs_viewer_list_row_at(RsViewerList *self, double y, guint64 *row);
 /* Rows in view from its upper edge to its lower. */
 guint rs_viewer_list_page(RsViewerList *self);
+/* A screen reader is told what is current. */
+void rs_viewer_list_say_current(RsViewerList *self);
+
+/* ---- rs-viewer-list-chosen.c ---- */
+/* Somebody else has chosen a record or a moment. */
+void rs_viewer_list_follow_view(RsViewerList *self);
+/* There are more rows. */
+void rs_viewer_list_follow_chosen(RsViewerList *self);
+/* There are other rows: what was chosen is sought among them. */
+void rs_viewer_list_seek_chosen(RsViewerList *self);
 /* Makes a row current because the user wants it. `extend`: the selection grows to it. */
 void rs_viewer_list_choose(RsViewerList *self, guint64 row, gboolean extend);
 

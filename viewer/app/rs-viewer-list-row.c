@@ -113,8 +113,9 @@ static void set_class(RsViewerListRow *self, const char *name, gboolean set)
 void rs_viewer_list_row_bind(RsViewerListRow *self, RsViewerLine *line)
 {
 	if (self->bound && self->serial == self->look->serial &&
-	    self->line.number == line->number && self->line.read == line->read &&
-	    self->line.failed == line->failed) {
+	    self->line.number == line->number && self->line.row.ring == line->row.ring &&
+	    self->line.row.index == line->row.index && self->line.before == line->before &&
+	    self->line.read == line->read && self->line.failed == line->failed) {
 		rs_viewer_line_clear(line);
 		return;
 	}

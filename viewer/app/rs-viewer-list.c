@@ -96,7 +96,7 @@ static void fit_pool(RsViewerList *self)
 }
 
 /* What a screen reader says of the list: the row that is current. */
-static void say_current(RsViewerList *self)
+void rs_viewer_list_say_current(RsViewerList *self)
 {
 	g_autofree char *said = NULL;
 	RsViewerLine line;
@@ -301,108 +301,28 @@ void rs_viewer_list_restyle(RsViewerList *self)
 	rs_viewer_list_refresh(self);
 }
 
-/* ---- what is current ---- */
-
-static void select_row(RsViewerList *self, guint64 row, gboolean extend)
-{
-	self->current = row;
-	if (!extend || self->anchor == RS_VIEWER_ROW_NONE)
-		self->anchor = row;
-	self->seeking = FALSE;
-	if (row != RS_VIEWER_ROW_NONE) {
-		self->place = row;
-		rs_viewer_scroll_show(&self->scroll, row);
-	}
-	rs_viewer_list_update_actions(self);
-	say_current(self);
-	rs_viewer_list_refresh(self);
-}
-
-void rs_viewer_list_choose(RsViewerList *self, guint64 row, gboolean extend)
-{
-	guint64 ns;
-
-	if (!rs_viewer_rows_ns(self->rows, row, &ns))
-		return;
-	if (row + 1 < rs_viewer_rows_count(self->rows))
-		rs_viewer_view_set_following(self->view, FALSE);
-	select_row(self, row, extend);
-	self->choosing = TRUE;
-	rs_viewer_view_set_current(self->view, ns, row);
-	self->choosing = FALSE;
-	rs_viewer_view_show(self->view, ns);
-}
-
-void rs_viewer_list_go_to(RsViewerList *self, guint64 row)
-{
-	rs_viewer_list_choose(self, row, FALSE);
-}
-
-/* Somebody else has chosen a record or a moment. */
-static void on_current(RsViewerList *self)
-{
-	guint64 ns, row;
-
-	if (self->choosing)
-		return;
-	if (!rs_viewer_view_current(self->view, &ns, &row)) {
-		select_row(self, RS_VIEWER_ROW_NONE, FALSE);
-		return;
-	}
-	self->scroll.rows = rs_viewer_rows_count(self->rows);
-	if (row < self->scroll.rows) {
-		select_row(self, row, FALSE);
-		return;
-	}
-	select_row(self, RS_VIEWER_ROW_NONE, FALSE);
-	self->place = MIN(rs_viewer_rows_at(self->rows, ns), MAX(self->scroll.rows, 1) - 1);
-	rs_viewer_scroll_show(&self->scroll, self->place);
-}
-
-/* The row of the moment that was current before a filter, once it has been filtered. */
-static void seek(RsViewerList *self)
-{
-	guint64 row = rs_viewer_rows_at(self->rows, self->sought), ns;
-
-	if (!rs_viewer_rows_ns(self->rows, row, &ns))
-		return;
-	self->seeking = FALSE;
-	self->scroll.rows = rs_viewer_rows_count(self->rows);
-	self->place = row;
-	rs_viewer_scroll_show(&self->scroll, row);
-	if (ns != self->sought)
-		return;
-	select_row(self, row, FALSE);
-	self->choosing = TRUE;
-	rs_viewer_view_set_current(self->view, ns, row);
-	self->choosing = FALSE;
-}
+/* ---- what there is ---- */
 
 static void on_grown(RsViewerList *self)
 {
 	look_at_sources(self);
-	if (self->seeking)
-		seek(self);
+	rs_viewer_list_follow_chosen(self);
 	rs_viewer_list_refresh(self);
 }
 
 static void on_replaced(RsViewerList *self)
 {
-	guint64 row;
-
 	self->look.serial++;
-	self->current = self->anchor = RS_VIEWER_ROW_NONE;
-	self->place = 0;
 	self->followed = 0;
 	rs_viewer_scroll_to(&self->scroll, 0);
-	self->seeking = rs_viewer_view_current(self->view, &self->sought, &row);
+	rs_viewer_list_seek_chosen(self);
 	rs_viewer_list_update_actions(self);
 	on_grown(self);
 }
 
 static void on_read(RsViewerList *self)
 {
-	say_current(self);
+	rs_viewer_list_say_current(self);
 	rs_viewer_list_refresh(self);
 }
 
@@ -575,10 +495,11 @@ GtkWidget *rs_viewer_list_new(RsViewerView *view)
 	g_signal_connect_object(self->rows, "replaced", G_CALLBACK(on_replaced), self,
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(self->rows, "read", G_CALLBACK(on_read), self, G_CONNECT_SWAPPED);
-	g_signal_connect_object(view, "current", G_CALLBACK(on_current), self, G_CONNECT_SWAPPED);
+	g_signal_connect_object(view, "current", G_CALLBACK(rs_viewer_list_follow_view), self,
+				G_CONNECT_SWAPPED);
 	g_signal_connect_object(view, "following", G_CALLBACK(rs_viewer_list_refresh), self,
 				G_CONNECT_SWAPPED);
-	on_current(self);
+	rs_viewer_list_follow_view(self);
 	on_grown(self);
 	return GTK_WIDGET(self);
 }
@@ -612,6 +533,7 @@ static void finalize(GObject *object)
 	RsViewerList *self = RS_VIEWER_LIST(object);
 
 	g_ptr_array_unref(self->pool);
+	rs_viewer_mark_clear(&self->chosen);
 	rs_viewer_columns_free(self->look.columns);
 	G_OBJECT_CLASS(rs_viewer_list_parent_class)->finalize(object);
 }

@@ -17,7 +17,8 @@
 
 /* What was counted. */
 typedef struct {
-	RsTraceTimeline *timeline;
+	RsTraceTimeline *timeline; /* what is shown of */
+	RsTraceTimeline *all;      /* the whole trace, whose time it is */
 	guint width;
 	guint64 from, until;
 	guint64 *counts;
@@ -50,6 +51,7 @@ static void counted_free(gpointer data)
 	Counted *counted = data;
 
 	rs_trace_timeline_unref(counted->timeline);
+	rs_trace_timeline_unref(counted->all);
 	g_free(counted->counts);
 	g_free(counted->losses);
 	g_free(counted);
@@ -82,9 +84,9 @@ static void count(GTask *task, gpointer source, gpointer data, GCancellable *can
 	g_autofree RsTraceShade *shades = g_new(RsTraceShade, counted->width);
 	guint n;
 
-	rs_trace_timeline_lock(counted->timeline);
-	rs_trace_timeline_span(counted->timeline, &counted->from, &counted->until);
-	rs_trace_timeline_unlock(counted->timeline);
+	rs_trace_timeline_lock(counted->all);
+	rs_trace_timeline_span(counted->all, &counted->from, &counted->until);
+	rs_trace_timeline_unlock(counted->all);
 	counted->counts = g_new0(guint64, counted->width);
 	counted->losses = g_new0(guint8, counted->width);
 	n = rs_trace_raster_edges(counted->from, counted->until, counted->width, edges);
@@ -188,6 +190,7 @@ static void begin_count(RsViewerOverview *overview)
 	overview->width = (guint)width;
 	counted = g_new0(Counted, 1);
 	counted->timeline = rs_trace_timeline_ref(rs_trace_document_shown(overview->document));
+	counted->all = rs_trace_timeline_ref(rs_trace_document_all(overview->document));
 	counted->width = (guint)width;
 	/* No widget is a task's source: a thread may be the last that has the task. */
 	task = g_task_new(NULL, overview->cancellable, on_counted, g_object_ref(overview));

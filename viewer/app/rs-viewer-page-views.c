@@ -34,7 +34,7 @@ static void save_marker(RsViewerPage *page, GKeyFile *file, RsViewerMarker which
 static GKeyFile *to_file(RsViewerPage *page)
 {
 	GKeyFile *file = g_key_file_new();
-	const char *filter = rs_viewer_filter_entry_text(page->filter);
+	const char *const *filters = rs_trace_document_filter(page->document);
 	guint64 from, until;
 
 	rs_viewer_view_range(page->view, &from, &until);
@@ -43,8 +43,9 @@ static GKeyFile *to_file(RsViewerPage *page)
 	g_key_file_set_uint64(file, GROUP, "until", until);
 	save_marker(page, file, RS_VIEWER_MARKER_A, "marker-a");
 	save_marker(page, file, RS_VIEWER_MARKER_B, "marker-b");
-	if (filter && *filter)
-		g_key_file_set_string(file, GROUP, "filter", filter);
+	/* What is shown, which is not always what was typed. */
+	if (filters && filters[0])
+		g_key_file_set_string(file, GROUP, "filter", filters[0]);
 	rs_viewer_timeline_save(page->timeline, file);
 	rs_viewer_list_save(page->list, file);
 	return file;
@@ -150,6 +151,12 @@ static void on_loaded(GObject *object, GAsyncResult *result, gpointer data)
 
 	if (!load(page, G_FILE(object), result, &error))
 		fail(page, _("The view could not be opened"), error);
+}
+
+/* Whatever such a file is, no more of it is read. */
+static gboolean wants_more(const char *text, goffset size, gpointer data)
+{
+	return size < (goffset)FILE_MAX;
 }
 
 static void on_open_chosen(GtkNativeDialog *dialog, int response, RsViewerPage *page)

@@ -15,8 +15,14 @@
 
 typedef struct _Request Request;
 
+/* A record. Numbers of rows shift if one comes late, or earlier than another of its time. */
 typedef struct {
-	guint64 number;
+	guint64 index;
+	guint ring;
+} Key;
+
+typedef struct {
+	Key key;
 	RsTraceRow *row;  /* NULL: it is not there */
 	gsize size;       /* bytes, about */
 	Request *request; /* under way; NULL: it is not */
@@ -30,7 +36,8 @@ struct _Request {
 	RsViewerRows *rows; /* NULL: it was cancelled */
 	RsTraceTimeline *timeline;
 	GCancellable *cancellable;
-	GArray *numbers;
+	GArray *keys;      /* Key */
+	guint64 low, high; /* numbers of the first and the last one when they were asked for */
 };
 
 struct _RsViewerRows {
@@ -38,7 +45,7 @@ struct _RsViewerRows {
 	RsTraceDocument *document;
 	RsTraceTimeline *timeline;
 	gboolean details;
-	GHashTable *entries; /* by number */
+	GHashTable *entries; /* by key */
 	GQueue used;         /* the one that was in view last comes first */
 	gsize bytes;
 	GQueue requests;
@@ -47,7 +54,7 @@ struct _RsViewerRows {
 	/* Of who follows the end: how many rows there are for it, and how many there will be once
 	 * the last of these are read. 0: it does not follow, or nothing is waited for. */
 	guint64 followed, ahead;
-	guint n_ahead; /* how many are the last */
+	GArray *keys_ahead; /* Key, of the last */
 	gint64 ahead_since;
 };
 
@@ -77,7 +84,7 @@ static void drop(RsViewerRows *self, Entry *entry)
 {
 	self->bytes -= entry->size;
 	g_queue_unlink(&self->used, &entry->link);
-	g_hash_table_remove(self->entries, &entry->number);
+	g_hash_table_remove(self->entries, &entry->key);
 }
 
 static void free_entry(gpointer data)
@@ -88,19 +95,38 @@ static void free_entry(gpointer data)
 	g_free(entry);
 }
 
-static Entry *find(RsViewerRows *self, guint64 number)
+static guint key_hash(gconstpointer data)
 {
-	return g_hash_table_lookup(self->entries, &number);
+	const Key *key = data;
+
+	return g_int64_hash(&key->index) ^ key->ring * 2654435761u;
 }
 
-static Entry *add(RsViewerRows *self, guint64 number)
+static gboolean key_equal(gconstpointer a, gconstpointer b)
+{
+	const Key *x = a, *y = b;
+
+	return x->index == y->index && x->ring == y->ring;
+}
+
+static Key key_of(const RsTraceTimelineRow *row)
+{
+	return (Key){row->index, row->ring};
+}
+
+static Entry *find(RsViewerRows *self, Key key)
+{
+	return g_hash_table_lookup(self->entries, &key);
+}
+
+static Entry *add(RsViewerRows *self, Key key)
 {
 	Entry *entry = g_new0(Entry, 1);
 
-	entry->number = number;
+	entry->key = key;
 	entry->link.data = entry;
 	g_queue_push_head_link(&self->used, &entry->link);
-	g_hash_table_insert(self->entries, &entry->number, entry);
+	g_hash_table_insert(self->entries, &entry->key, entry);
 	return entry;
 }
 
@@ -130,8 +156,8 @@ static void tidy(RsViewerRows *self)
 
 static void forget(RsViewerRows *self, Request *request)
 {
-	for (guint i = 0; i < request->numbers->len; i++) {
-		Entry *entry = find(self, g_array_index(request->numbers, guint64, i));
+	for (guint i = 0; i < request->keys->len; i++) {
+		Entry *entry = find(self, g_array_index(request->keys, Key, i));
 
 		if (!entry || entry->request != request)
 			continue;
@@ -169,7 +195,7 @@ static void free_request(Request *request)
 {
 	rs_trace_timeline_unref(request->timeline);
 	g_object_unref(request->cancellable);
-	g_array_unref(request->numbers);
+	g_array_unref(request->keys);
 	g_free(request);
 }
 
@@ -193,8 +219,8 @@ static void on_read(GObject *document, GAsyncResult *result, gpointer data)
 		rs_trace_document_read_finish(RS_TRACE_DOCUMENT(document), result, &error);
 
 	if (self) {
-		for (guint i = 0; i < request->numbers->len; i++) {
-			Entry *entry = find(self, g_array_index(request->numbers, guint64, i));
+		for (guint i = 0; i < request->keys->len; i++) {
+			Entry *entry = find(self, g_array_index(request->keys, Key, i));
 
 			if (entry && entry->request == request)
 				take(self, entry,
@@ -208,9 +234,9 @@ static void on_read(GObject *document, GAsyncResult *result, gpointer data)
 }
 
 /* Whether it is to be asked for now. */
-static gboolean is_missing(RsViewerRows *self, guint64 number)
+static gboolean is_missing(RsViewerRows *self, const RsTraceTimelineRow *row)
 {
-	Entry *entry = find(self, number);
+	Entry *entry = find(self, key_of(row));
 
 	if (!entry)
 		return TRUE;
@@ -227,7 +253,7 @@ static gboolean ask(RsViewerRows *self, guint64 first, const RsTraceTimelineRow 
 	Request *request;
 
 	for (guint i = 0; i < n; i++)
-		if (is_missing(self, first + i))
+		if (is_missing(self, &rows[i]))
 			g_array_append_val(wanted, rows[i]);
 	if (!wanted->len)
 		return FALSE;
@@ -235,18 +261,22 @@ static gboolean ask(RsViewerRows *self, guint64 first, const RsTraceTimelineRow 
 	request->rows = self;
 	request->timeline = rs_trace_timeline_ref(self->timeline);
 	request->cancellable = g_cancellable_new();
-	request->numbers = g_array_new(FALSE, FALSE, sizeof(guint64));
+	request->keys = g_array_new(FALSE, FALSE, sizeof(Key));
+	request->low = G_MAXUINT64;
 	g_queue_push_head(&self->requests, request);
-	for (guint64 number = first; number < first + n; number++) {
+	for (guint i = 0; i < n; i++) {
+		const Key key = key_of(&rows[i]);
 		Entry *entry;
 
-		if (!is_missing(self, number))
+		if (!is_missing(self, &rows[i]))
 			continue;
-		entry = find(self, number);
+		entry = find(self, key);
 		if (!entry)
-			entry = add(self, number);
+			entry = add(self, key);
 		entry->request = request;
-		g_array_append_val(request->numbers, number);
+		g_array_append_val(request->keys, key);
+		request->low = MIN(request->low, first + i);
+		request->high = first + i;
 	}
 	rs_trace_document_read_async(self->document, self->timeline,
 				     (const RsTraceTimelineRow *)(void *)wanted->data, wanted->len,
@@ -257,7 +287,7 @@ static gboolean ask(RsViewerRows *self, guint64 first, const RsTraceTimelineRow 
 /* Whether some of rows [low, high] are those that are waited for. */
 static gboolean is_ahead(RsViewerRows *self, guint64 low, guint64 high)
 {
-	return self->ahead && low < self->ahead && high >= self->ahead - self->n_ahead;
+	return self->ahead && low < self->ahead && high >= self->ahead - self->keys_ahead->len;
 }
 
 /* Requests of which nothing is within reach of the view. */
@@ -267,11 +297,9 @@ static void cancel_far(RsViewerRows *self, guint64 first, guint n)
 
 	for (GList *link = self->requests.head; link; link = next) {
 		Request *request = link->data;
-		guint64 low = g_array_index(request->numbers, guint64, 0);
-		guint64 high = g_array_index(request->numbers, guint64, request->numbers->len - 1);
-
 		next = link->next;
-		if ((high < first || low - first >= n) && !is_ahead(self, low, high))
+		if ((request->high < first || request->low - first >= n) &&
+		    !is_ahead(self, request->low, request->high))
 			cancel(self, request);
 	}
 }
@@ -301,7 +329,7 @@ static void ask_around(RsViewerRows *self)
 /* Wants the timeline's lock. `line` has number and row. */
 static void fill(RsViewerRows *self, RsViewerLine *line)
 {
-	Entry *entry = find(self, line->number);
+	Entry *entry = find(self, key_of(&line->row));
 
 	if (entry) {
 		touch(self, entry);
@@ -359,8 +387,8 @@ gboolean rs_viewer_rows_peek(RsViewerRows *self, guint64 number, RsViewerLine *o
 /* They say what they say, as far as it can be read. */
 static gboolean has_come(RsViewerRows *self)
 {
-	for (guint64 number = self->ahead - self->n_ahead; number < self->ahead; number++) {
-		Entry *entry = find(self, number);
+	for (guint i = 0; i < self->keys_ahead->len; i++) {
+		Entry *entry = find(self, g_array_index(self->keys_ahead, Key, i));
 
 		if (!entry || (!entry->row && !entry->failed))
 			return FALSE;
@@ -371,15 +399,23 @@ static gboolean has_come(RsViewerRows *self)
 static void look_ahead(RsViewerRows *self, guint64 count, guint n)
 {
 	g_autofree RsTraceTimelineRow *rows = NULL;
+	guint64 first;
 
-	self->ahead = count;
-	self->n_ahead = (guint)MIN(MIN(n, VIEW_MAX), count);
-	self->ahead_since = g_get_monotonic_time();
-	rows = g_new(RsTraceTimelineRow, MAX(self->n_ahead, 1));
+	n = (guint)MIN(MIN(n, VIEW_MAX), count);
+	first = count - n;
+	rows = g_new(RsTraceTimelineRow, MAX(n, 1));
 	rs_trace_timeline_lock(self->timeline);
-	n = rs_trace_timeline_rows(self->timeline, count - self->n_ahead, self->n_ahead, rows);
+	n = rs_trace_timeline_rows(self->timeline, first, n, rows);
 	rs_trace_timeline_unlock(self->timeline);
-	ask(self, count - self->n_ahead, rows, n);
+	self->ahead = count;
+	self->ahead_since = g_get_monotonic_time();
+	g_array_set_size(self->keys_ahead, 0);
+	for (guint i = 0; i < n; i++) {
+		const Key key = key_of(&rows[i]);
+
+		g_array_append_val(self->keys_ahead, key);
+	}
+	ask(self, first, rows, n);
 }
 
 guint64 rs_viewer_rows_follow(RsViewerRows *self, guint n)
@@ -427,17 +463,34 @@ guint64 rs_viewer_rows_at(RsViewerRows *self, guint64 ns)
 	return rank;
 }
 
-gboolean rs_viewer_rows_ns(RsViewerRows *self, guint64 number, guint64 *ns)
+gboolean rs_viewer_rows_get(RsViewerRows *self, guint64 number, RsTraceTimelineRow *row)
 {
-	RsTraceTimelineRow row;
 	guint n;
 
 	rs_trace_timeline_lock(self->timeline);
-	n = rs_trace_timeline_rows(self->timeline, number, 1, &row);
+	n = rs_trace_timeline_rows(self->timeline, number, 1, row);
 	rs_trace_timeline_unlock(self->timeline);
-	if (n)
-		*ns = row.ns;
 	return n == 1;
+}
+
+guint64 rs_viewer_rows_number(RsViewerRows *self, const RsTraceTimelineRow *row)
+{
+	guint64 number;
+
+	rs_trace_timeline_lock(self->timeline);
+	number = rs_trace_timeline_row_of(self->timeline, row->ring, row->index);
+	rs_trace_timeline_unlock(self->timeline);
+	return number;
+}
+
+gboolean rs_viewer_rows_ns(RsViewerRows *self, guint64 number, guint64 *ns)
+{
+	RsTraceTimelineRow row;
+
+	if (!rs_viewer_rows_get(self, number, &row))
+		return FALSE;
+	*ns = row.ns;
+	return TRUE;
 }
 
 /* ---- the object ---- */
@@ -502,6 +555,7 @@ static void finalize(GObject *object)
 	RsViewerRows *self = RS_VIEWER_ROWS(object);
 
 	g_hash_table_unref(self->entries);
+	g_array_unref(self->keys_ahead);
 	rs_trace_timeline_unref(self->timeline);
 	g_clear_object(&self->document);
 	G_OBJECT_CLASS(rs_viewer_rows_parent_class)->finalize(object);
@@ -520,7 +574,8 @@ static void rs_viewer_rows_class_init(RsViewerRowsClass *class)
 
 static void rs_viewer_rows_init(RsViewerRows *self)
 {
-	self->entries = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, free_entry);
+	self->entries = g_hash_table_new_full(key_hash, key_equal, NULL, free_entry);
+	self->keys_ahead = g_array_new(FALSE, FALSE, sizeof(Key));
 	g_queue_init(&self->used);
 	g_queue_init(&self->requests);
 }

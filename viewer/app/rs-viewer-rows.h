@@ -34,6 +34,13 @@ RsTraceTimeline *rs_viewer_rows_timeline(RsViewerRows *rows);
 guint64 rs_viewer_rows_count(RsViewerRows *rows);
 /* The first row that is not earlier; the number of rows if there is none. */
 guint64 rs_viewer_rows_at(RsViewerRows *rows, guint64 ns);
+/*
+ * Numbers of rows shift while a trace grows: records of one time may come in another order than
+ * that of rows, or late. Ring and index of a row stay, and say what its number is now;
+ * RS_VIEWER_ROW_NONE: it has none. FALSE: there is no such row.
+ */
+gboolean rs_viewer_rows_get(RsViewerRows *rows, guint64 number, RsTraceTimelineRow *row);
+guint64 rs_viewer_rows_number(RsViewerRows *rows, const RsTraceTimelineRow *row);
 /* FALSE: there is no such row. */
 gboolean rs_viewer_rows_ns(RsViewerRows *rows, guint64 number, guint64 *ns);
 

@@ -16,6 +16,10 @@ struct _RsViewerView {
 	gboolean is_set[2];
 	gboolean has_current;
 	guint64 current_ns, current_row;
+	/* Whose row that is, and which record; NULL: there is only the moment. */
+	RsTraceTimeline *current_of;
+	guint current_ring;
+	guint64 current_index;
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerView, rs_viewer_view, G_TYPE_OBJECT)
@@ -86,10 +90,28 @@ static void follow(RsViewerView *view)
 	change_range(view, end - MIN(length, end - first), end);
 }
 
+/* The number of the row that is chosen may have shifted, or the row is gone with its timeline. */
+static void follow_current(RsViewerView *view)
+{
+	if (!view->current_of)
+		return;
+	if (view->current_of != rs_trace_document_shown(view->document)) {
+		g_clear_pointer(&view->current_of, rs_trace_timeline_unref);
+		view->current_row = G_MAXUINT64;
+		emit(view, CURRENT);
+		return;
+	}
+	rs_trace_timeline_lock(view->current_of);
+	view->current_row =
+		rs_trace_timeline_row_of(view->current_of, view->current_ring, view->current_index);
+	rs_trace_timeline_unlock(view->current_of);
+}
+
 static void on_grown(RsViewerView *view)
 {
 	guint64 first, end;
 
+	follow_current(view);
 	if (view->following) {
 		follow(view);
 	} else if (!view->chosen) {
@@ -225,6 +247,41 @@ gboolean rs_viewer_view_current(RsViewerView *view, guint64 *ns, guint64 *row)
 	return TRUE;
 }
 
+gboolean rs_viewer_view_record(RsViewerView *view, RsTraceTimelineRow *row)
+{
+	guint64 number;
+	guint n;
+
+	if (!view->current_of || view->current_of != rs_trace_document_shown(view->document))
+		return FALSE;
+	rs_trace_timeline_lock(view->current_of);
+	number =
+		rs_trace_timeline_row_of(view->current_of, view->current_ring, view->current_index);
+	n = rs_trace_timeline_rows(view->current_of, number, 1, row);
+	rs_trace_timeline_unlock(view->current_of);
+	return n == 1;
+}
+
+/* Which record a row is, as long as its timeline is shown. */
+static void set_record(RsViewerView *view, guint64 row)
+{
+	RsTraceTimeline *timeline = rs_trace_document_shown(view->document);
+	RsTraceTimelineRow at;
+	guint n = 0;
+
+	g_clear_pointer(&view->current_of, rs_trace_timeline_unref);
+	if (row == G_MAXUINT64)
+		return;
+	rs_trace_timeline_lock(timeline);
+	n = rs_trace_timeline_rows(timeline, row, 1, &at);
+	rs_trace_timeline_unlock(timeline);
+	if (!n)
+		return;
+	view->current_of = rs_trace_timeline_ref(timeline);
+	view->current_ring = at.ring;
+	view->current_index = at.index;
+}
+
 void rs_viewer_view_set_current(RsViewerView *view, guint64 ns, guint64 row)
 {
 	if (view->has_current && view->current_ns == ns && view->current_row == row)
@@ -232,6 +289,7 @@ void rs_viewer_view_set_current(RsViewerView *view, guint64 ns, guint64 row)
 	view->has_current = TRUE;
 	view->current_ns = ns;
 	view->current_row = row;
+	set_record(view, row);
 	emit(view, CURRENT);
 }
 
@@ -245,6 +303,8 @@ RsViewerView *rs_viewer_view_new(RsTraceDocument *document)
 	view->following = rs_trace_document_is_live(document);
 	whole(view, &view->from, &view->until);
 	g_signal_connect_object(document, "grown", G_CALLBACK(on_grown), view, G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "changed", G_CALLBACK(follow_current), view,
+				G_CONNECT_SWAPPED);
 	g_signal_connect_object(document, "ended", G_CALLBACK(on_grown), view, G_CONNECT_SWAPPED);
 	return view;
 }
@@ -260,6 +320,7 @@ static void dispose(GObject *object)
 
 	if (view->document)
 		g_signal_handlers_disconnect_by_data(view->document, view);
+	g_clear_pointer(&view->current_of, rs_trace_timeline_unref);
 	g_clear_object(&view->document);
 	g_clear_weak_pointer(&view->other);
 	G_OBJECT_CLASS(rs_viewer_view_parent_class)->dispose(object);

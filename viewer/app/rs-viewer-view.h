@@ -55,9 +55,12 @@ gboolean rs_viewer_view_selection(RsViewerView *view, guint64 *from, guint64 *un
 
 /*
  * What is chosen: a moment, and the row of the shown timeline, if one was chosen. A row that is
- * G_MAXUINT64 means none. FALSE: nothing is.
+ * G_MAXUINT64 means none. FALSE: nothing is. A row's number follows its record while the trace
+ * grows. Once another timeline is shown only the moment is left, until somebody chooses.
  */
 gboolean rs_viewer_view_current(RsViewerView *view, guint64 *ns, guint64 *row);
+/* The record that is chosen, as a row of the shown timeline. FALSE: none is. */
+gboolean rs_viewer_view_record(RsViewerView *view, RsTraceTimelineRow *row);
 /* `row` G_MAXUINT64: only the moment. Does not change the range. */
 void rs_viewer_view_set_current(RsViewerView *view, guint64 ns, guint64 row);
 

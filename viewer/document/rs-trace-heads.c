@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-heads-private.h"
 
+#include "timeline/rs-trace-timeline.h"
+
 struct _RsTraceHeads {
 	GPtrArray *sources; /* by index, of GArray of RsTraceHead by ring; NULL: none */
 };
@@ -47,7 +49,7 @@ RsTraceHead *rs_trace_heads_get(RsTraceHeads *heads, guint source, guint ring)
 const RsTraceHead *rs_trace_heads_take(RsTraceHeads *heads, const RsTraceRecord *record)
 {
 	RsTraceHead *head = rs_trace_heads_get(heads, record->origin->index, record->ring);
-	const guint64 ns = MIN(record->sorted_ns, G_MAXINT64);
+	const guint64 ns = rs_trace_timeline_time_of(record, head->ns);
 
 	if (ns > head->ns)
 		*head = (RsTraceHead){.ns = ns};

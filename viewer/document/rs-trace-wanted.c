@@ -108,7 +108,7 @@ static void add(RsTraceWanted *wanted, const RsTraceTimelineRow *row, guint plac
 		.place = place,
 	};
 
-	if (!ring || !class)
+	if (!ring || !class || row->nth == RS_TRACE_TIMELINE_NTH_UNKNOWN)
 		return;
 	want.source = ring->source;
 	want.ring = ring->ring;

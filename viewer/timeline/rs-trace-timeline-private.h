@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 /* What is to be written down under the lock. */
 typedef struct {
 	enum {
-		NOTE_EVENT, /* of ring `target`: tag is its class, task its task's tag */
+		NOTE_EVENT, /* of ring `target`: tag is its class, task its owner's tag */
 		NOTE_RUNS,  /* of ring `target`: tag is a task's */
 		NOTE_LASTS, /* of ring `target`: tag is its class, since when it lasted up to ns */
 		NOTE_GAP,   /* of ring `target`: tag */

@@ -6,7 +6,7 @@
 #include "rs-trace-timeline-private.h"
 
 #define AHEAD 32u       /* items of a ring that are read at once */
-#define SAME_MAX 65536u /* items with one time that are looked at for `nth` */
+#define SAME_MAX 65536u /* items with one time that are counted for `nth` */
 
 static const RsTraceSeries *events_of(const RsTraceTimeline *timeline, guint ring)
 {
@@ -71,6 +71,11 @@ typedef struct {
 	guint64 at, ns[AHEAD];
 	guint32 classes[AHEAD];
 	guint n, next;
+	/* Of items with the time of the last one that was counted: how many there are of each class
+	 * so far. NULL: none was counted. */
+	GHashTable *same;
+	guint64 same_ns;
+	gboolean too_many; /* to be counted */
 } Lane;
 
 /* The ring with the earliest item that is left. */
@@ -97,22 +102,44 @@ static gboolean first_lane(const RsTraceTimeline *timeline, Lane *lanes, guint *
 	return found;
 }
 
-static guint count_same(const RsTraceSeries *events, guint64 index, guint64 ns, guint32 class)
+static guint count_one(Lane *lane, guint32 class)
+{
+	guint n = GPOINTER_TO_UINT(g_hash_table_lookup(lane->same, GUINT_TO_POINTER(class)));
+
+	g_hash_table_insert(lane->same, GUINT_TO_POINTER(class), GUINT_TO_POINTER(n + 1));
+	return n;
+}
+
+/* Counts the items that have the time of the first row of the ring, and are before it. */
+static void count_before(Lane *lane, const RsTraceSeries *events, guint64 index, guint64 ns)
 {
 	guint64 first = rs_trace_series_rank(events, ns);
 	guint32 classes[AHEAD];
-	guint same = 0;
 
-	first = index - first > SAME_MAX ? index - SAME_MAX : first;
-	while (first < index) {
+	lane->too_many = index - first > SAME_MAX;
+	while (!lane->too_many && first < index) {
 		guint n = rs_trace_series_read(events, first, (guint)MIN(AHEAD, index - first),
 					       NULL, classes);
 
 		for (guint i = 0; i < n; i++)
-			same += classes[i] == class;
+			count_one(lane, classes[i]);
 		first += n;
 	}
-	return same;
+}
+
+/* A run of equal times is counted once, however many of its items are rows. */
+static guint nth_of(Lane *lane, const RsTraceSeries *events, const RsTraceTimelineRow *row)
+{
+	if (!lane->same) {
+		lane->same = g_hash_table_new(NULL, NULL);
+		lane->same_ns = row->ns;
+		count_before(lane, events, row->index, row->ns);
+	} else if (lane->same_ns != row->ns) {
+		g_hash_table_remove_all(lane->same);
+		lane->same_ns = row->ns;
+		lane->too_many = FALSE;
+	}
+	return lane->too_many ? RS_TRACE_TIMELINE_NTH_UNKNOWN : count_one(lane, row->class);
 }
 
 guint rs_trace_timeline_rows(const RsTraceTimeline *timeline, guint64 first, guint n,
@@ -137,9 +164,11 @@ guint rs_trace_timeline_rows(const RsTraceTimeline *timeline, guint64 first, gui
 					    .index = lane->at + lane->next,
 					    .ns = lane->ns[lane->next],
 					    .class = lane->classes[lane->next]};
-		row->nth = count_same(events_of(timeline, ring), row->index, row->ns, row->class);
+		row->nth = nth_of(lane, events_of(timeline, ring), row);
 		lane->next++;
 	}
+	for (guint i = 0; i < n_rings; i++)
+		g_clear_pointer(&lanes[i].same, g_hash_table_unref);
 	return done;
 }
 

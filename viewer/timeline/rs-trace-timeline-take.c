@@ -105,6 +105,7 @@ static guint add_ring(RsTraceTimeline *timeline, guint source, guint number)
 	ring->events = rs_trace_series_new(RS_TRACE_SERIES_POINTS, &timeline->class_palette);
 	ring->tasks = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
 	ring->lasting = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->class_palette);
+	ring->owners = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
 	ring->gaps = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->gap_palette);
 	ring->losses = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineLoss));
 	ring->boots = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineBoot));
@@ -431,7 +432,7 @@ static void take_event(RsTraceTimeline *timeline, const RsTraceTakenSource *sour
 	}
 	if (ring->own != ring->tag) {
 		if (ring->tag != RS_TRACE_TASK_TAG_UNKNOWN)
-			lose_sight(timeline, ring, ring->last_ns + 1);
+			lose_sight(timeline, ring, MIN(ring->last_ns + 1, ns));
 		note_runs(timeline, ring, ns, ring->own);
 		note_state(timeline, ring->own, ns, RS_TRACE_STATE_RUNNING);
 	}
@@ -463,6 +464,11 @@ static void take_loss(RsTraceTimeline *timeline, RsTraceTakenRing *ring,
 				   .lost = record->lost, .own_ns = record->ns});
 }
 
+guint64 rs_trace_timeline_time_of(const RsTraceRecord *record, guint64 last_ns)
+{
+	return MAX(last_ns, MIN(record->sorted_ns, G_MAXINT64));
+}
+
 gboolean rs_trace_timeline_wants_task(const RsTraceTimeline *timeline, const RsTraceRecord *record)
 {
 	const RsTraceTakenRing *ring;
@@ -479,7 +485,7 @@ void rs_trace_timeline_take(RsTraceTimeline *timeline, const RsTraceRecord *reco
 {
 	RsTraceTakenSource *source = source_of(timeline, record->origin);
 	RsTraceTakenRing *ring = ring_of(timeline, source, record);
-	guint64 ns = MAX(ring->last_ns, MIN(record->sorted_ns, G_MAXINT64));
+	guint64 ns = rs_trace_timeline_time_of(record, ring->last_ns);
 
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
 		take_loss(timeline, ring, record, ns);

@@ -28,6 +28,7 @@ static void ring_free(gpointer data)
 	rs_trace_series_free(ring->events);
 	rs_trace_series_free(ring->tasks);
 	rs_trace_series_free(ring->lasting);
+	rs_trace_series_free(ring->owners);
 	rs_trace_series_free(ring->gaps);
 	g_array_unref(ring->losses);
 	g_array_unref(ring->boots);
@@ -171,6 +172,7 @@ static void write_event(RsTraceTimeline *timeline, const RsTraceTimelineNote *no
 	RsTraceTimelineClass *class = g_ptr_array_index(timeline->classes, note->tag);
 	RsTraceTimelineTask *task;
 
+	rs_trace_series_append(ring->owners, rs_trace_series_count(ring->events), note->task);
 	rs_trace_series_append(ring->events, note->ns, note->tag);
 	class->count++;
 	if (!timeline->end_ns)
@@ -285,7 +287,8 @@ gsize rs_trace_timeline_size(const RsTraceTimeline *timeline)
 		const RsTraceTimelineRing *ring = g_ptr_array_index(timeline->rings, i);
 
 		size += rs_trace_series_size(ring->events) + rs_trace_series_size(ring->tasks) +
-			rs_trace_series_size(ring->gaps) + rs_trace_series_size(ring->lasting) +
+			rs_trace_series_size(ring->owners) + rs_trace_series_size(ring->gaps) +
+			rs_trace_series_size(ring->lasting) +
 			ring->losses->len * sizeof(RsTraceTimelineLoss);
 	}
 	for (guint i = 0; i < timeline->tasks->len; i++) {

@@ -66,6 +66,8 @@ typedef struct {
 	 * RS_TRACE_CLASS_NONE: nothing is told.
 	 */
 	RsTraceSeries *lasting;
+	/* Spans by the index of an event, not by a time: whose it is, RS_TRACE_TASK_TAG_*. */
+	RsTraceSeries *owners;
 	/* Spans, tag 1: records of this time are missing, or may be. */
 	RsTraceSeries *gaps;
 	GArray *losses; /* RsTraceTimelineLoss, in order */
@@ -137,6 +139,11 @@ gboolean rs_trace_timeline_is_alone(const RsTraceTimeline *timeline);
  */
 gboolean rs_trace_timeline_wants_task(const RsTraceTimeline *timeline, const RsTraceRecord *record);
 /*
+ * When a record is in a timeline: its time, but no earlier than the one before it of its ring, whose
+ * is `last_ns`, 0 if there is none. Needs no timeline.
+ */
+guint64 rs_trace_timeline_time_of(const RsTraceRecord *record, guint64 last_ns);
+/*
  * The next record, in the order of time. It may be seen only after rs_trace_timeline_flush(), which
  * this calls from time to time. `task` NULL: as before.
  */
@@ -168,6 +175,11 @@ const RsTraceTimelineClass *rs_trace_timeline_class(const RsTraceTimeline *timel
 const RsTraceTimelineSource *rs_trace_timeline_source_of(const RsTraceTimeline *timeline,
 							 guint index);
 /*
+ * Whose event that is, RS_TRACE_TASK_TAG_*: of losses, boots and what is not there nobody's. Events
+ * of several tasks may have one time, so that ring->tasks does not say it.
+ */
+guint32 rs_trace_timeline_owner(const RsTraceTimelineRing *ring, guint64 index);
+/*
  * The events of a task, from all vCPUs: points, by class. Made anew at each call, up to a few
  * hundred ms of work for a hundred million events: not for the main loop. Takes the lock by itself.
  * The timeline must outlive what it returns, which is looked at under the lock, like all else.
@@ -181,8 +193,12 @@ typedef struct {
 	guint64 index; /* in the ring's events */
 	guint64 ns;
 	guint32 class;
-	guint nth; /* so many records of its ring and class with the same time are before it */
+	/* So many records of its ring and class with the same time are before it. */
+	guint nth;
 } RsTraceTimelineRow;
+
+/* Too many are before it to be counted, so that nobody can say which record it is. */
+#define RS_TRACE_TIMELINE_NTH_UNKNOWN G_MAXUINT
 
 guint64 rs_trace_timeline_n_rows(const RsTraceTimeline *timeline);
 /* How many rows are earlier than `ns`. */

@@ -217,6 +217,15 @@ void test_document_fill(RsTraceDocument *document, guint n)
 	g_signal_emit_by_name(document, "grown");
 }
 
+void test_document_take(RsTraceDocument *document, guint ring, guint64 after)
+{
+	document->next_ns += after;
+	take(document, 0, ring);
+	document->next_ns -= after;
+	rs_trace_timeline_flush(document->shown);
+	g_signal_emit_by_name(document, "grown");
+}
+
 static void finalize(GObject *object)
 {
 	RsTraceDocument *self = RS_TRACE_DOCUMENT(object);

@@ -27,5 +27,7 @@ guint test_document_asked(RsTraceDocument *document);
 
 /* 1 to 4 records for each of `n` times, on two vCPUs and three tasks; a loss at each 50th. */
 void test_document_fill(RsTraceDocument *document, guint n);
+/* One record of a vCPU, `after` ns behind the last time so far: others may be before it by then. */
+void test_document_take(RsTraceDocument *document, guint ring, guint64 after);
 
 #endif

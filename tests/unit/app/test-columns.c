@@ -154,6 +154,7 @@ static void test_files(void)
 			 RS_VIEWER_COLUMN_MAX);
 	g_assert_nonnull(rs_viewer_columns_field(b, "ok"));
 	g_assert_null(rs_viewer_columns_field(b, "not a name"));
+	g_assert_null(rs_viewer_columns_field(b, "next_comm")); /* which the file does not have */
 }
 
 int main(int argc, char **argv)

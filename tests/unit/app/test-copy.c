@@ -6,7 +6,7 @@ typedef struct {
 	RsTraceDocument *document;
 	gboolean is_done;
 	char *text;
-	guint n;
+	guint n, unread;
 	GError *error;
 } Fixture;
 
@@ -28,7 +28,7 @@ static void done(GObject *object, GAsyncResult *result, gpointer data)
 	Fixture *f = data;
 
 	f->is_done = TRUE;
-	f->text = rs_viewer_copy_finish(result, &f->n, &f->error);
+	f->text = rs_viewer_copy_finish(result, &f->n, &f->unread, &f->error);
 }
 
 static void copy(Fixture *f, guint64 first, guint64 n, RsViewerCopyKind kind,
@@ -52,6 +52,7 @@ static void test_few(Fixture *f, gconstpointer data)
 	wait(f);
 	g_assert_cmpstr(f->text, ==, "line 1000\nline 1010\nline 1010\n");
 	g_assert_cmpuint(f->n, ==, 3);
+	g_assert_cmpuint(f->unread, ==, 0);
 }
 
 static void test_json(Fixture *f, gconstpointer data)
@@ -82,6 +83,7 @@ static void test_broken(Fixture *f, gconstpointer data)
 	wait(f);
 	g_assert_cmpstr(f->text, ==, "line 1000\nline 1020\n");
 	g_assert_cmpuint(f->n, ==, 2);
+	g_assert_cmpuint(f->unread, ==, 2);
 }
 
 static void test_cancelled(Fixture *f, gconstpointer data)

@@ -251,6 +251,26 @@ static void test_follow(Fixture *f, gconstpointer data)
 			 rs_viewer_rows_count(f->rows));
 }
 
+/* A record that comes late shifts the numbers of rows, and not what they say. */
+static void test_late(Fixture *f, gconstpointer data)
+{
+	const guint64 begin = rs_viewer_rows_count(f->rows);
+	RsTraceTimelineRow row;
+
+	for (guint i = 1; i <= IN_VIEW; i++)
+		test_document_take(f->document, 0, 1000 + i * 10);
+	look(f, begin);
+	test_document_answer(f->document);
+	g_assert_cmpuint(look(f, begin), ==, IN_VIEW);
+	test_document_answer(f->document);
+	g_assert_true(rs_viewer_rows_get(f->rows, begin + 5, &row));
+	test_document_take(f->document, 1, 1015);
+	g_assert_cmpuint(rs_viewer_rows_number(f->rows, &row), ==, begin + 6);
+	g_assert_cmpuint(look(f, begin), ==, IN_VIEW - 1);
+	test_document_answer(f->document);
+	g_assert_cmpuint(look(f, begin), ==, IN_VIEW);
+}
+
 /* Rows that nobody waits for any more. */
 static void test_gone(Fixture *f, gconstpointer data)
 {
@@ -269,7 +289,7 @@ int main(int argc, char **argv)
 		{"/rows/away", test_scrolled_away}, {"/rows/bound", test_bound},
 		{"/rows/broken", test_broken},      {"/rows/replaced", test_replaced},
 		{"/rows/details", test_details},    {"/rows/gone", test_gone},
-		{"/rows/follow", test_follow},
+		{"/rows/follow", test_follow},      {"/rows/late", test_late},
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -175,6 +175,43 @@ static void test_linked(void)
 	ASSERT_RANGE(view, first + 1, first + 2);
 }
 
+/* What is chosen is a record, whatever its row's number. */
+static void test_current(void)
+{
+	g_autoptr(RsTraceDocument) document = test_document_new();
+	g_autoptr(RsViewerView) view = rs_viewer_view_new(document);
+	g_autoptr(RsTraceTimeline) other = rs_trace_timeline_new();
+	RsTraceTimelineRow row;
+	guint64 ns, number, begin;
+	guint changes = 0;
+
+	g_signal_connect_swapped(view, "current", G_CALLBACK(count), &changes);
+	grow(document);
+	rs_trace_timeline_lock(rs_trace_document_shown(document));
+	begin = rs_trace_timeline_n_rows(rs_trace_document_shown(document));
+	rs_trace_timeline_unlock(rs_trace_document_shown(document));
+	test_document_take(document, 0, 100);
+	test_document_take(document, 0, 200);
+	rs_viewer_view_set_current(view, 4200, begin + 1);
+	g_assert_true(rs_viewer_view_record(view, &row));
+	g_assert_cmpuint(row.ns, ==, 4200);
+	test_document_take(document, 1, 150); /* late */
+	g_assert_true(rs_viewer_view_current(view, &ns, &number));
+	g_assert_cmpuint(number, ==, begin + 2);
+	g_assert_true(rs_viewer_view_record(view, &row));
+	g_assert_cmpuint(row.ns, ==, 4200);
+	g_assert_cmpuint(changes, ==, 1);
+	/* of another timeline nobody knows the row */
+	test_document_show(document, other);
+	g_assert_cmpuint(changes, ==, 2);
+	g_assert_true(rs_viewer_view_current(view, &ns, &number));
+	g_assert_cmpuint(ns, ==, 4200);
+	g_assert_cmpuint(number, ==, G_MAXUINT64);
+	g_assert_false(rs_viewer_view_record(view, &row));
+	grow(document);
+	g_assert_false(rs_viewer_view_record(view, &row));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -184,5 +221,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/view/markers", test_markers);
 	g_test_add_func("/view/following", test_following);
 	g_test_add_func("/view/linked", test_linked);
+	g_test_add_func("/view/current", test_current);
 	return g_test_run();
 }

@@ -107,6 +107,16 @@ void guest_lasts(Guest *guest, guint ring, guint64 ns, guint32 pid, guint64 dura
 	take(guest, 0, &record);
 }
 
+void guest_new_event(Guest *guest, guint ring, guint64 ns, guint32 pid, guint number)
+{
+	g_autofree char *name = g_strdup_printf("event%u", number);
+	const RsTraceEvent event = {
+		.unique = 10000 + number, .system = "test", .name = name, .print = ""};
+	const RsTraceRecord record = {.ns = ns, .ring = (guint16)ring, .pid = pid, .event = &event};
+
+	take(guest, 0, &record);
+}
+
 void guest_switch(Guest *guest, guint ring, guint64 ns, guint32 pid, guint32 state, guint32 next,
 		  const char *comm)
 {

@@ -18,6 +18,8 @@ void guest_clear(Guest *guest);
 void guest_event(Guest *guest, guint source, guint ring, guint64 ns, guint32 pid, guint name);
 /* test:lasts, whose last field is "host_ns". */
 void guest_lasts(Guest *guest, guint ring, guint64 ns, guint32 pid, guint64 duration);
+/* An event of a class of its own for each `number`, which is freed at once. */
+void guest_new_event(Guest *guest, guint ring, guint64 ns, guint32 pid, guint number);
 /* sched:switch of Linux. */
 void guest_switch(Guest *guest, guint ring, guint64 ns, guint32 pid, guint32 state, guint32 next,
 		  const char *comm);

@@ -129,6 +129,37 @@ static void test_rows(gconstpointer spread)
 	}
 }
 
+/* More records of one time than are counted: no row says that it is another one. */
+static void test_one_time(void)
+{
+	const guint n = 150000, counted = 65536;
+	RsTraceTimelineRow rows[100];
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 50, 1, 0);
+	for (guint i = 0; i < n; i++)
+		guest_event(&g, 0, 0, 100, 1, i % 2);
+	for (guint i = 0; i < 60; i++)
+		guest_event(&g, 0, 0, 200, 1, 0);
+	guest_flush(&g);
+	for (guint first = 1; first + 100 < n; first += first < counted + 500 ? 97 : 9973) {
+		g_assert_cmpuint(rs_trace_timeline_rows(g.timeline, first, 100, rows), ==, 100);
+		for (guint i = 0; i < 100; i++) {
+			const guint before = first + i - 1;
+
+			g_assert_cmpuint(rows[i].index, ==, first + i);
+			g_assert_cmpuint(rows[i].nth, ==,
+					 first - 1 > counted ? RS_TRACE_TIMELINE_NTH_UNKNOWN
+							     : before / 2);
+		}
+	}
+	g_assert_cmpuint(rs_trace_timeline_rows(g.timeline, n - 19, 100, rows), ==, 80);
+	for (guint i = 0; i < 80; i++)
+		g_assert_cmpuint(rows[i].nth, ==, i < 20 ? RS_TRACE_TIMELINE_NTH_UNKNOWN : i - 20);
+	guest_clear(&g);
+}
+
 static void test_empty(void)
 {
 	RsTraceTimelineRow row;
@@ -149,6 +180,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_data_func("/rows/dense", GUINT_TO_POINTER(3), test_rows);
 	g_test_add_data_func("/rows/sparse", GUINT_TO_POINTER(100000), test_rows);
+	g_test_add_func("/rows/one-time", test_one_time);
 	g_test_add_func("/rows/empty", test_empty);
 	return g_test_run();
 }

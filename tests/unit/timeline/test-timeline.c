@@ -209,6 +209,111 @@ static void test_task_events(void)
 	guest_clear(&g);
 }
 
+/* Tasks that share a time each have what is theirs, in the lane and in the list. */
+static void test_one_time(void)
+{
+	Guest g;
+
+	guest_init(&g);
+	guest_event(&g, 0, 0, 100, 1, 0);
+	guest_event(&g, 0, 0, 100, 2, 1);
+	guest_event(&g, 0, 0, 100, 2, 2);
+	guest_event(&g, 0, 0, 200, 1, 3);
+	guest_flush(&g);
+	check_runs(&g, 0, "100:T2 101:? 200:T1 ");
+	check_text(ring(&g, 0)->owners, "0:2 1:3 3:2 ");
+	guest_clear(&g);
+}
+
+/* ---- many events of few times ---- */
+
+enum { TASKS = 5, NAMES = 25, FIRST_PID = 10 };
+
+static gint in_order(gconstpointer a, gconstpointer b)
+{
+	const guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The name of an event says its task. `expected`: times << 8 with the numbers of classes. */
+static void check_task(const Guest *g, guint n, GArray *expected)
+{
+	const RsTraceTimelineTask *found;
+	g_autoptr(GArray) got = g_array_new(FALSE, FALSE, sizeof(guint64));
+	g_autoptr(RsTraceSeries) series = NULL;
+	guint64 ns;
+	guint32 class;
+	guint i;
+
+	for (i = 0; (found = rs_trace_timeline_task(g->timeline, i)); i++)
+		if (found->pid == n + FIRST_PID)
+			break;
+	g_assert_nonnull(found);
+	series = rs_trace_timeline_task_events(g->timeline, i);
+	for (guint64 k = 0; rs_trace_series_read(series, k, 1, &ns, &class); k++) {
+		const guint64 item = ns << 8 | class;
+
+		g_array_append_val(got, item);
+	}
+	g_array_sort(got, in_order);
+	g_array_sort(expected, in_order);
+	g_assert_cmpuint(found->events, ==, expected->len);
+	g_assert_cmpmem(got->data, got->len * sizeof(guint64), expected->data,
+			expected->len * sizeof(guint64));
+}
+
+static void check_owners(const Guest *g)
+{
+	const RsTraceTimelineRing *of;
+	guint32 class;
+
+	for (guint n = 1; (of = ring(g, n)); n++)
+		for (guint64 i = 0; rs_trace_series_read(of->events, i, 1, NULL, &class); i++) {
+			const RsTraceTimelineTask *owner = rs_trace_timeline_task_of_tag(
+				g->timeline, rs_trace_timeline_owner(of, i));
+
+			if (class < RS_TRACE_CLASS_EVENTS)
+				g_assert_null(owner);
+			else
+				g_assert_cmpuint(owner->pid, ==,
+						 (class - RS_TRACE_CLASS_EVENTS) / TASKS +
+							 FIRST_PID);
+		}
+}
+
+static void test_owners(gconstpointer spread)
+{
+	GArray *expected[TASKS];
+	guint64 ns = 100;
+	Guest g;
+
+	guest_init(&g);
+	for (guint i = 0; i < NAMES; i++)
+		guest_event(&g, 0, 0, 1, 1, i); /* so that the numbers of classes are known */
+	for (guint i = 0; i < TASKS; i++)
+		expected[i] = g_array_new(FALSE, FALSE, sizeof(guint64));
+	for (guint i = 0; i < 6000; i++) {
+		const guint of = (guint)g_test_rand_int_range(0, TASKS);
+		const guint name = of * TASKS + i % TASKS;
+		const guint64 item = ns << 8 | (name + RS_TRACE_CLASS_EVENTS);
+
+		guest_event(&g, 0, (guint)g_test_rand_int_range(1, 5), ns, of + FIRST_PID, name);
+		g_array_append_val(expected[of], item);
+		if (i % 11 == 0)
+			guest_loss(&g, (guint)g_test_rand_int_range(1, 5), ns, 1);
+		if (!g_test_rand_int_range(0, GPOINTER_TO_INT(spread)))
+			ns += (guint64)g_test_rand_int_range(0, 3);
+	}
+	guest_flush(&g);
+	check_owners(&g);
+	for (guint i = 0; i < TASKS; i++) {
+		check_task(&g, i, expected[i]);
+		g_array_unref(expected[i]);
+	}
+	guest_clear(&g);
+}
+
 /* More tasks and events than there is room for: the last of each has them all. */
 static void test_bounds(void)
 {
@@ -249,6 +354,39 @@ static gpointer look(gpointer data)
 		g_thread_yield();
 	}
 	return NULL;
+}
+
+/* Somebody gathers a task's events while classes come, whose colours these have. */
+static gpointer gather(gpointer data)
+{
+	Guest *g = data;
+	guint64 n = 0;
+
+	while (n < RS_TRACE_TIMELINE_CLASSES) {
+		g_autoptr(RsTraceSeries) series = rs_trace_timeline_task_events(g->timeline, 0);
+
+		g_assert_cmpuint(rs_trace_series_count(series), >=, n);
+		n = rs_trace_series_count(series);
+		g_thread_yield();
+	}
+	return NULL;
+}
+
+static void test_new_classes(void)
+{
+	GThread *thread;
+	Guest g;
+
+	guest_init(&g);
+	thread = g_thread_new("gather", gather, &g);
+	for (guint i = 0; i < RS_TRACE_TIMELINE_CLASSES; i++) {
+		guest_new_event(&g, 0, i, 7, i);
+		if (i % 64 == 0)
+			guest_flush(&g);
+	}
+	guest_flush(&g);
+	g_thread_join(thread);
+	guest_clear(&g);
 }
 
 static void test_threads(void)
@@ -296,7 +434,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/timeline/boot", test_boot);
 	g_test_add_func("/timeline/sources", test_sources);
 	g_test_add_func("/timeline/task-events", test_task_events);
+	g_test_add_func("/timeline/one-time", test_one_time);
+	g_test_add_data_func("/timeline/owners/dense", GINT_TO_POINTER(40), test_owners);
+	g_test_add_data_func("/timeline/owners/sparse", GINT_TO_POINTER(1), test_owners);
 	g_test_add_func("/timeline/bounds", test_bounds);
 	g_test_add_func("/timeline/threads", test_threads);
+	g_test_add_func("/timeline/new-classes", test_new_classes);
 	return g_test_run();
 }
