@@ -62,6 +62,9 @@ static void check_filter(RsViewerPage *page)
 
 	if (error)
 		rs_viewer_filter_entry_set_session_error(page->filter, error->message);
+	else if (page->filter_failed)
+		rs_viewer_filter_entry_clear_error(page->filter);
+	page->filter_failed = error != NULL;
 }
 
 static void on_filter_asked(RsViewerPage *page, const char *glob, const char *expression)
