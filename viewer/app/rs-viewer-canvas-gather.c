@@ -276,6 +276,25 @@ static void judge_values(RsViewerCanvas *canvas, RsViewerStrip *strip)
 
 /* ---- chosen lanes ---- */
 
+/* The first line: the rest of a message shows where the mistake is. To be freed. */
+static char *first_line(const GError *error)
+{
+	return rs_trace_escape(error->message, (gssize)strcspn(error->message, "\n"), NULL);
+}
+
+/* What the records have shown of the lane's filter, which may be another thing later. */
+static void judge_pick(RsViewerCanvas *canvas, RsViewerStrip *strip)
+{
+	g_autoptr(GError) error = NULL;
+
+	rs_trace_document_pick_progress(canvas->document, strip->pick, &error);
+	if (!error && !strip->pick_failed)
+		return;
+	g_clear_pointer(&strip->error, g_free);
+	strip->error = error ? first_line(error) : NULL;
+	strip->pick_failed = error != NULL;
+}
+
 /* What is to be picked of the trace for it. NULL: the text is not of the lane's form. */
 static GStrv filters_of(const RsViewerLane *lane)
 {
@@ -322,12 +341,8 @@ gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lan
 			    _("It is to be of the form %s."),
 			    forms[lane->kind - RS_VIEWER_LANE_EVENTS]);
 	if (!strip->pick) {
-		g_autofree char *line = g_strdup(why->message);
-
-		/* The rest of the message shows where the mistake is. */
-		line[strcspn(line, "\n")] = '\0';
 		g_free(strip->error);
-		strip->error = rs_trace_escape(line, -1, NULL);
+		strip->error = first_line(why);
 		g_propagate_error(error, why);
 		return FALSE;
 	}
@@ -349,6 +364,7 @@ void rs_viewer_canvas_gather(RsViewerCanvas *canvas, RsViewerLane *lane)
 		rs_viewer_canvas_begin_chosen(canvas, lane, NULL);
 	if (!strip->pick)
 		return;
+	judge_pick(canvas, strip);
 	if (strip->values)
 		judge_values(canvas, strip);
 	else if (lane->kind == RS_VIEWER_LANE_PAIR && strip->stamp != canvas->frame.stamp)

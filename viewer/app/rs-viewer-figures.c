@@ -21,7 +21,7 @@ struct _RsViewerFigures {
 	GtkEditable *pair;
 	GtkBox *results;
 	GtkGrid *tasks, *events, *losses;
-	GtkLabel *latency;
+	GtkLabel *latency, *broken;
 	RsViewerHistogram *histogram;
 	RsViewerFlame *slices, *stacks;
 	GtkWidget *latency_part, *slices_part, *stacks_part;
@@ -206,6 +206,21 @@ static gboolean show_flame(RsViewerFlame *widget, RsTraceFlame *flame, gboolean 
 	return from->len > 0;
 }
 
+static void show_slices(RsViewerFigures *figures, const RsTraceMeasure *got)
+{
+	const guint64 n = rs_trace_flame_broken(got->slices);
+	const gboolean any = show_flame(figures->slices, got->slices, TRUE);
+	g_autofree char *number = g_strdup_printf("%'" G_GUINT64_FORMAT, n), *text = NULL;
+
+	text = g_strdup_printf(ngettext("%s slice is not counted, for events were lost in it.",
+					"%s slices are not counted, for events were lost in them.",
+					(gulong)n),
+			       number);
+	gtk_label_set_text(figures->broken, text);
+	gtk_widget_set_visible(GTK_WIDGET(figures->broken), n > 0);
+	gtk_widget_set_visible(figures->slices_part, any || n > 0);
+}
+
 static void show(RsViewerFigures *figures, RsTraceMeasure *got)
 {
 	g_autofree char *length = rs_viewer_time_duration(got->until - got->from);
@@ -218,8 +233,7 @@ static void show(RsViewerFigures *figures, RsTraceMeasure *got)
 	show_events(figures, got);
 	show_losses(figures, got);
 	show_latency(figures, got);
-	gtk_widget_set_visible(figures->slices_part,
-			       show_flame(figures->slices, got->slices, TRUE));
+	show_slices(figures, got);
 	gtk_widget_set_visible(figures->stacks_part,
 			       show_flame(figures->stacks, got->stacks, FALSE));
 	gtk_widget_set_visible(GTK_WIDGET(figures->results), TRUE);
@@ -333,6 +347,7 @@ static void rs_viewer_figures_class_init(RsViewerFiguresClass *class)
 	BIND(latency);
 	BIND(histogram);
 	BIND(slices);
+	BIND(broken);
 	BIND(stacks);
 	BIND(latency_part);
 	BIND(slices_part);

@@ -4,6 +4,7 @@
 
 #include "app/rs-viewer-control.h"
 #include "app/rs-viewer-figures.h"
+#include "app/rs-viewer-remarks.h"
 #include "app/rs-viewer-settings.h"
 #include "app/rs-viewer-site.h"
 #include "app/rs-viewer-summary.h"
@@ -61,6 +62,9 @@ static void check_filter(RsViewerPage *page)
 
 	if (error)
 		rs_viewer_filter_entry_set_session_error(page->filter, error->message);
+	else if (page->filter_failed)
+		rs_viewer_filter_entry_clear_error(page->filter);
+	page->filter_failed = error != NULL;
 }
 
 static void on_filter_asked(RsViewerPage *page, const char *glob, const char *expression)
@@ -269,6 +273,7 @@ void rs_viewer_page_fill(RsViewerPage *page)
 	adw_flap_set_content(page->flap, main_part(page));
 	adw_flap_set_flap(page->flap, side_part(page));
 	gtk_widget_set_vexpand(GTK_WIDGET(page->flap), TRUE);
+	gtk_box_append(page->content, rs_viewer_remarks_new(page->document));
 	gtk_box_append(page->content, filter_row(page));
 	gtk_box_append(page->content, rs_viewer_summary_new(page->view));
 	gtk_box_append(page->content, GTK_WIDGET(page->flap));

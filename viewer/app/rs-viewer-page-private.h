@@ -32,9 +32,10 @@ struct _RsViewerPage {
 	RsViewerFindBar *find_bar;
 	RsViewerDetails *details;
 	RsViewerFilterEntry *filter;
-	guint n_classes; /* whose fields the filter knows */
-	AdwFlap *flap;   /* the pane at the side */
-	GtkStack *side;  /* "details" … */
+	guint n_classes;        /* whose fields the filter knows */
+	gboolean filter_failed; /* which the records have shown */
+	AdwFlap *flap;          /* the pane at the side */
+	GtkStack *side;         /* "details" … */
 };
 
 /* Makes all widgets of the content, and the page's actions. */

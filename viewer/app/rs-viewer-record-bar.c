@@ -76,7 +76,7 @@ static void show_progress(RsViewerRecordBar *bar)
 
 static void tell_end(RsViewerRecordBar *bar, RsViewerRecording *recording)
 {
-	g_autofree char *name = name_of(recording), *text = NULL;
+	g_autofree char *name = name_of(recording), *text = NULL, *count = NULL;
 	g_autofree char *size = g_format_size(rs_viewer_recording_size(recording));
 	g_autoptr(GError) error = NULL;
 	guint64 events, lost;
@@ -85,12 +85,23 @@ static void tell_end(RsViewerRecordBar *bar, RsViewerRecording *recording)
 		say(bar, error->message, TRUE);
 		return;
 	}
-	text = lost ? g_strdup_printf(_("%s has %'" G_GUINT64_FORMAT
-					" events (%s); %'" G_GUINT64_FORMAT " were lost"),
-				      name, events, size, lost)
-		    : g_strdup_printf(_("%s has %'" G_GUINT64_FORMAT " events (%s)"), name, events,
-				      size);
-	say(bar, text, FALSE);
+	count = g_strdup_printf("%'" G_GUINT64_FORMAT, events);
+	/* Translators: a file's name, a number of events, the file's size */
+	text = g_strdup_printf(
+		ngettext("%s has %s event (%s)", "%s has %s events (%s)", (gulong)events), name,
+		count, size);
+	if (lost) {
+		g_autofree char *n_lost = g_strdup_printf("%'" G_GUINT64_FORMAT, lost);
+		g_autofree char *gap = g_strdup_printf(
+			ngettext("%s was lost", "%s were lost", (gulong)lost), n_lost);
+		g_autofree char *both =
+			/* Translators: what a recording has; what it lost */
+			g_strdup_printf(C_("recording", "%s; %s"), text, gap);
+
+		say(bar, both, FALSE);
+	} else {
+		say(bar, text, FALSE);
+	}
 	g_signal_emit(bar, signals[WRITTEN], 0, rs_viewer_recording_path(recording));
 }
 

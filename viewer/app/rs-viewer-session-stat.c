@@ -58,15 +58,22 @@ static void show(RsViewerSessionStat *stat, guint row, char *value)
 	gtk_label_set_text(stat->values[row], safe);
 }
 
+/* With groups of three digits, as the locale has them. */
+static char *grouped(guint64 n)
+{
+	return g_strdup_printf("%'" G_GUINT64_FORMAT, n);
+}
+
 static void show_lost(RsViewerSessionStat *stat, GVariant *totals, GVariant *cpus)
 {
-	const guint64 overwritten = sum(cpus, "overrun"), dropped = sum(cpus, "dropped");
-	const guint64 other = number(totals, "lost_nested") + number(totals, "lost_no_ring");
+	g_autofree char *overwritten = grouped(sum(cpus, "overrun"));
+	g_autofree char *dropped = grouped(sum(cpus, "dropped"));
+	g_autofree char *other =
+		grouped(number(totals, "lost_nested") + number(totals, "lost_no_ring"));
 
 	show(stat, ROW_LOST,
-	     g_strdup_printf(_("%'" G_GUINT64_FORMAT " overwritten, %'" G_GUINT64_FORMAT
-			       " refused, %'" G_GUINT64_FORMAT " without room"),
-			     overwritten, dropped, other));
+	     g_strdup_printf(_("%s overwritten, %s refused, %s without room"), overwritten, dropped,
+			     other));
 }
 
 /* Of rings of one source: those of several may differ. */
@@ -105,17 +112,18 @@ static void show_clock(RsViewerSessionStat *stat, GVariant *totals)
 
 static void show_all(RsViewerSessionStat *stat, GVariant *totals, GVariant *cpus)
 {
+	g_autofree char *enabled = grouped(number(totals, "events_enabled"));
+	g_autofree char *events = grouped(number(totals, "events"));
+	g_autofree char *patched = grouped(number(totals, "sites_patched"));
+	g_autofree char *sites = grouped(number(totals, "sites"));
+	g_autofree char *refused = grouped(number(totals, "sites_refused"));
+
 	show_rings(stat, totals, cpus);
 	show_lost(stat, totals, cpus);
 	show_clock(stat, totals);
-	show(stat, ROW_EVENTS,
-	     g_strdup_printf(_("%'" G_GUINT64_FORMAT " of %'" G_GUINT64_FORMAT " on"),
-			     number(totals, "events_enabled"), number(totals, "events")));
+	show(stat, ROW_EVENTS, g_strdup_printf(_("%s of %s on"), enabled, events));
 	show(stat, ROW_SITES,
-	     g_strdup_printf(_("%'" G_GUINT64_FORMAT " of %'" G_GUINT64_FORMAT
-			       " patched, %'" G_GUINT64_FORMAT " refused"),
-			     number(totals, "sites_patched"), number(totals, "sites"),
-			     number(totals, "sites_refused")));
+	     g_strdup_printf(_("%s of %s patched, %s refused"), patched, sites, refused));
 	show(stat, ROW_PAUSES,
 	     g_strdup_printf(_("longest %.1f µs, together %.1f µs"),
 			     (double)number(totals, "pause_max_ns") / 1e3,

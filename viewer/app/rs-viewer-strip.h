@@ -61,6 +61,7 @@ typedef struct {
 	/* Of a chosen lane: records that match. */
 	RsTraceTimeline *pick;
 	char *error;           /* why it cannot be shown */
+	gboolean pick_failed;  /* `error` is what the pick lacks so far */
 	RsTraceValues *values; /* of a counter: those that came so far */
 	double least, most;    /* in what is shown, if there is any */
 	gboolean has_values;

@@ -26,7 +26,9 @@ RsTraceFile *rs_trace_file_open_kept(const char *path, int *kept, GCancellable *
 /* Opens what `kept` stands for, at its start. The descriptor stays the caller's. */
 RsTraceFile *rs_trace_file_open_again(int kept, GCancellable *cancellable, GError **error);
 /*
- * A temporary file without a name. A descriptor for reading and writing, the caller's; -1: error.
+ * A temporary file without a name, on the disk that the user's cache is on; if there is none that
+ * can be written to, in the temporary directory. A descriptor for reading and writing, the
+ * caller's; -1: error.
  */
 int rs_trace_kept_new(GError **error);
 

@@ -254,10 +254,25 @@ RsTraceFile *rs_trace_file_open_again(int kept, GCancellable *cancellable, GErro
 	return fd < 0 ? fail(errno, error) : rs_trace_file_new_fd(fd, cancellable, error);
 }
 
+/* A temporary directory may be memory, and what is kept may be large. */
+static int open_temporary(char **name, GError **error)
+{
+	const char *folder = g_get_user_cache_dir();
+	int fd;
+
+	*name = g_build_filename(folder, "ringside-XXXXXX", NULL);
+	g_mkdir_with_parents(folder, 0700);
+	fd = g_mkstemp_full(*name, O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	g_clear_pointer(name, g_free);
+	return g_file_open_tmp("ringside-XXXXXX", name, error);
+}
+
 int rs_trace_kept_new(GError **error)
 {
 	g_autofree char *name = NULL;
-	int fd = g_file_open_tmp("ringside-XXXXXX", &name, error), kept;
+	int fd = open_temporary(&name, error), kept;
 
 	if (fd < 0)
 		return -1;

@@ -129,12 +129,15 @@ static gboolean take_connection(RsTraceDocument *document)
 	return TRUE;
 }
 
+/* Returns whether there is another one, or none any more. */
 static gboolean take_filter_error(RsTraceDocument *document)
 {
-	if (!document->filter || document->filter_error)
-		return FALSE;
-	document->filter_error = rs_trace_picker_error(document->filter);
-	return !!document->filter_error;
+	g_autoptr(GError) old = g_steal_pointer(&document->filter_error);
+
+	if (document->filter)
+		document->filter_error = rs_trace_picker_error(document->filter);
+	return g_strcmp0(old ? old->message : NULL,
+			 document->filter_error ? document->filter_error->message : NULL) != 0;
 }
 
 /* Searches whose timeline nobody has any more. */
@@ -271,15 +274,30 @@ const GError *rs_trace_document_filter_error(RsTraceDocument *document)
 	return document->filter_error;
 }
 
+/* NULL: an error, or the document was closed: a search would have nobody who ends it. */
+static RsTracePicker *new_pick(RsTraceDocument *document, const char *const *filters,
+			       GError **error)
+{
+	RsTracePicker *picker;
+
+	if (!document->fetcher) {
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_CLOSED, "the trace was closed");
+		return NULL;
+	}
+	picker = rs_trace_picker_new(filters, document->files, document->all, document->pulse,
+				     error);
+	if (picker)
+		g_ptr_array_add(document->picks, picker);
+	return picker;
+}
+
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error)
 {
-	RsTracePicker *picker = rs_trace_picker_new(filters, document->files, document->all,
-						    document->pulse, error);
+	RsTracePicker *picker = new_pick(document, filters, error);
 
 	if (!picker)
 		return NULL;
-	g_ptr_array_add(document->picks, picker);
 	return rs_trace_picker_begin(picker);
 }
 
@@ -287,15 +305,13 @@ RsTraceTimeline *rs_trace_document_pick_values(RsTraceDocument *document,
 					       const char *const *filters, const char *field,
 					       RsTraceValues **values, GError **error)
 {
-	RsTracePicker *picker = rs_trace_picker_new(filters, document->files, document->all,
-						    document->pulse, error);
+	RsTracePicker *picker = new_pick(document, filters, error);
 
 	*values = NULL;
 	if (!picker)
 		return NULL;
 	*values = rs_trace_values_new();
 	rs_trace_picker_read_values(picker, field, *values);
-	g_ptr_array_add(document->picks, picker);
 	return rs_trace_picker_begin(picker);
 }
 
@@ -303,13 +319,11 @@ RsTraceTimeline *rs_trace_document_search(RsTraceDocument *document, const char 
 					  const char *text, GError **error)
 {
 	const char *const filters[] = {filter, NULL};
-	RsTracePicker *picker = rs_trace_picker_new(filters, document->files, document->all,
-						    document->pulse, error);
+	RsTracePicker *picker = new_pick(document, filters, error);
 
 	if (!picker)
 		return NULL;
 	rs_trace_picker_narrow(picker, rs_trace_document_filter(document), text);
-	g_ptr_array_add(document->picks, picker);
 	return rs_trace_picker_begin(picker);
 }
 

@@ -5,7 +5,9 @@
 #define FAR 16384u  /* records that are read for nothing before a seek is tried */
 #define LATE 65536u /* records after which a row whose time is past does not come */
 #define STEP 1024u  /* records between looks at who cancels */
-#define TRIES 10u   /* so often a row is waited for that is still to be written */
+/* So often, and after so many us, a row is looked for again that is still to be written. */
+#define TRIES 20u
+#define AGAIN 50000
 
 struct _RsTraceFetcher {
 	gatomicrefcount refs; /* the owner's and the thread's */
@@ -28,7 +30,7 @@ typedef struct {
 	GTask *task;
 	RsTraceWanted *wanted;
 	guint tries;
-	gboolean is_early; /* it was looked for, and some of it is not written yet */
+	gint64 due; /* monotonic us: not before, it is looked for again */
 } Request;
 
 /* ---- requests ---- */
@@ -195,50 +197,68 @@ static void search(RsTraceFetcher *fetcher, Request *request)
 	}
 }
 
-/* Whether rows that were not found may be in what was written meanwhile. */
-static gboolean has_more(RsTraceFetcher *fetcher, Request *request)
+/* Whether rows that were not found may be in what is written meanwhile, or was. */
+static gboolean has_more(RsTraceFetcher *fetcher, const Request *request)
 {
-	const gboolean has_ended = rs_trace_files_have_ended(fetcher->files);
-	const Request *other;
-	gboolean is_busy;
+	return request->tries < TRIES && (!rs_trace_files_have_ended(fetcher->files) ||
+					  rs_trace_files_size(fetcher->files) > fetcher->size);
+}
 
-	if (rs_trace_files_size(fetcher->files) <= fetcher->size &&
-	    (has_ended || request->tries++ >= TRIES))
-		return FALSE;
-	request->is_early = TRUE;
+/* Others come first meanwhile. Files that have ended have all that there will be. */
+static void put_off(RsTraceFetcher *fetcher, Request *request)
+{
+	request->tries++;
+	if (!rs_trace_files_have_ended(fetcher->files))
+		request->due = g_get_monotonic_time() + AGAIN;
+	close_reader(fetcher);
 	g_mutex_lock(&fetcher->lock);
-	other = g_queue_peek_head(&fetcher->requests);
-	is_busy = other && !other->is_early;
+	g_queue_push_tail(&fetcher->requests, request);
 	g_mutex_unlock(&fetcher->lock);
-	/* A busy guest writes all the time: to look at once would find as little. */
-	return is_busy || has_ended ||
-	       rs_trace_files_wait(fetcher->files, fetcher->size, fetcher->cancellable);
 }
 
 static void serve(RsTraceFetcher *fetcher, Request *request)
 {
 	search(fetcher, request);
-	if (is_cancelled(fetcher, request)) {
+	if (is_cancelled(fetcher, request))
 		answer(request, FALSE);
-	} else if (rs_trace_wanted_again(request->wanted) && has_more(fetcher, request)) {
-		close_reader(fetcher);
-		g_mutex_lock(&fetcher->lock);
-		g_queue_push_tail(&fetcher->requests, request);
-		g_mutex_unlock(&fetcher->lock);
-	} else {
+	else if (rs_trace_wanted_again(request->wanted) && has_more(fetcher, request))
+		put_off(fetcher, request);
+	else
 		answer(request, TRUE);
+}
+
+/* The first request that is due, or was cancelled. NULL: none, and *due is when the next one is. */
+static Request *take_due(RsTraceFetcher *fetcher, gint64 *due)
+{
+	const gint64 now = g_get_monotonic_time();
+
+	*due = G_MAXINT64;
+	for (GList *link = fetcher->requests.head; link; link = link->next) {
+		Request *request = link->data;
+
+		if (request->due <= now || is_cancelled(fetcher, request)) {
+			g_queue_delete_link(&fetcher->requests, link);
+			return request;
+		}
+		*due = MIN(*due, request->due);
 	}
+	return NULL;
 }
 
 /* NULL: the end. */
 static Request *take(RsTraceFetcher *fetcher)
 {
 	Request *request = NULL;
+	gint64 due;
 
 	g_mutex_lock(&fetcher->lock);
 	while (!g_cancellable_is_cancelled(fetcher->cancellable) &&
-	       !(request = g_queue_pop_head(&fetcher->requests)))
-		g_cond_wait(&fetcher->changed, &fetcher->lock);
+	       !(request = take_due(fetcher, &due))) {
+		if (due == G_MAXINT64)
+			g_cond_wait(&fetcher->changed, &fetcher->lock);
+		else
+			g_cond_wait_until(&fetcher->changed, &fetcher->lock, due);
+	}
 	g_mutex_unlock(&fetcher->lock);
 	return request;
 }

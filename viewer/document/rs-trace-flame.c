@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define TRACKS_MAX 65536u /* on which slices are open */
+/* Of more sources, two share a number, and a gap of one is taken for one of both. A power of 2. */
+#define SOURCES 1024u
 
 typedef struct _Node Node;
 struct _Node {
@@ -22,11 +24,19 @@ typedef struct {
 	guint64 since;
 } Open;
 
+typedef struct {
+	GArray *open; /* Open, the outermost first */
+	guint source;
+	guint64 gaps; /* of the source, when these were opened */
+} Track;
+
 struct _RsTraceFlame {
 	RsSpans *spans;
 	Node *root;
 	guint n_nodes;
-	GHashTable *tracks; /* guint64 * -> GArray of Open */
+	GHashTable *tracks;    /* guint64 * -> Track */
+	guint64 gaps[SOURCES]; /* losses and boots, by the source's index */
+	guint64 broken;
 };
 
 /* ---- nodes ---- */
@@ -81,17 +91,47 @@ static void close_open(RsTraceFlame *flame, GArray *open, guint n, guint64 ns)
 	}
 }
 
-static GArray *open_of(RsTraceFlame *flame, guint64 track)
+static void track_free(gpointer data)
 {
-	GArray *open = g_hash_table_lookup(flame->tracks, &track);
+	g_array_unref(((Track *)data)->open);
+	g_free(data);
+}
 
-	if (open)
-		return open;
+static guint64 gaps_of(const RsTraceFlame *flame, guint source)
+{
+	return flame->gaps[source % SOURCES];
+}
+
+/* Slices in which records are missing may have ended in the gap: nobody knows how long they were. */
+static void drop_broken(RsTraceFlame *flame, Track *track)
+{
+	const guint64 gaps = gaps_of(flame, track->source);
+
+	if (track->gaps == gaps)
+		return;
+	track->gaps = gaps;
+	flame->broken += track->open->len;
+	g_array_set_size(track->open, 0);
+}
+
+static Track *track_of(RsTraceFlame *flame, guint64 number, guint source)
+{
+	Track *track = g_hash_table_lookup(flame->tracks, &number);
+
+	if (track && track->gaps != gaps_of(flame, source)) {
+		drop_broken(flame, track);
+		rs_spans_drop(flame->spans, number);
+	}
+	if (track)
+		return track;
 	if (g_hash_table_size(flame->tracks) >= TRACKS_MAX)
 		g_hash_table_remove_all(flame->tracks);
-	open = g_array_new(FALSE, FALSE, sizeof(Open));
-	g_hash_table_insert(flame->tracks, g_memdup2(&track, sizeof(track)), open);
-	return open;
+	track = g_new0(Track, 1);
+	track->open = g_array_new(FALSE, FALSE, sizeof(Open));
+	track->source = source;
+	track->gaps = gaps_of(flame, source);
+	g_hash_table_insert(flame->tracks, g_memdup2(&number, sizeof(number)), track);
+	return track;
 }
 
 static void begin_slice(RsTraceFlame *flame, GArray *open, const RsTraceSample *item,
@@ -112,17 +152,19 @@ void rs_trace_flame_add(RsTraceFlame *flame, const RsTraceSample *item)
 	const RsTraceExportItem where = {.record = record, .source_index = item->source_index};
 	const RsSpanClass *class;
 	RsSpanStep step;
-	guint64 track;
+	guint64 number;
 	GArray *open;
 
+	if (record->kind != RS_TRACE_RECORD_EVENT)
+		flame->gaps[item->source_index % SOURCES]++;
 	if (record->kind != RS_TRACE_RECORD_EVENT || !record->event)
 		return;
 	class = rs_spans_class(flame->spans, record->event);
-	track = rs_track_of(&where);
-	step = rs_spans_step(flame->spans, track, 0, class);
-	if (step.phase == RS_SPAN_INSTANT && !step.inside)
+	if (class->phase == RS_SPAN_INSTANT && !class->is_last)
 		return;
-	open = open_of(flame, track);
+	number = rs_track_of(&where);
+	open = track_of(flame, number, item->source_index)->open;
+	step = rs_spans_step(flame->spans, number, 0, class);
 	close_open(flame, open, step.inside + (step.phase == RS_SPAN_END), record->ns);
 	if (step.phase == RS_SPAN_BEGIN)
 		begin_slice(flame, open, item, class->span);
@@ -131,11 +173,20 @@ void rs_trace_flame_add(RsTraceFlame *flame, const RsTraceSample *item)
 void rs_trace_flame_end(RsTraceFlame *flame, guint64 ns)
 {
 	GHashTableIter iter;
-	gpointer open;
+	gpointer track;
 
 	g_hash_table_iter_init(&iter, flame->tracks);
-	while (g_hash_table_iter_next(&iter, NULL, &open))
-		close_open(flame, open, ((GArray *)open)->len, ns);
+	while (g_hash_table_iter_next(&iter, NULL, &track)) {
+		GArray *open = ((Track *)track)->open;
+
+		drop_broken(flame, track);
+		close_open(flame, open, open->len, ns);
+	}
+}
+
+guint64 rs_trace_flame_broken(const RsTraceFlame *flame)
+{
+	return flame->broken;
 }
 
 /* ---- call stacks ---- */
@@ -181,6 +232,8 @@ static void append_boxes(const Node *node, guint depth, guint64 at, GArray *out)
 	g_autoptr(GPtrArray) children = NULL;
 	RsTraceFlameBox box = {node->name, depth, at, total_of(node), 0, node->count};
 
+	if (node->parent && !box.total && !box.count) /* all its slices were dropped */
+		return;
 	box.self = box.total - MIN(node->inside, box.total);
 	if (node->parent)
 		g_array_append_val(out, box);
@@ -218,8 +271,7 @@ RsTraceFlame *rs_trace_flame_new(const char *const *slices, GError **error)
 	flame = g_new0(RsTraceFlame, 1);
 	flame->spans = spans;
 	flame->root = g_new0(Node, 1);
-	flame->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
-					      (GDestroyNotify)g_array_unref);
+	flame->tracks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, track_free);
 	return flame;
 }
 

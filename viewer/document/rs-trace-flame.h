@@ -27,10 +27,15 @@ RsTraceFlame *rs_trace_flame_new(const char *const *slices, GError **error);
 void rs_trace_flame_free(RsTraceFlame *flame);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceFlame, rs_trace_flame_free)
 
-/* A record, in the order of time. */
+/*
+ * A record, in the order of time. At a loss and a boot the slices of its source that are open are
+ * dropped: they may have ended there.
+ */
 void rs_trace_flame_add(RsTraceFlame *flame, const RsTraceSample *item);
 /* No more come: slices that are open end there. */
 void rs_trace_flame_end(RsTraceFlame *flame, guint64 ns);
+/* How many slices were dropped. */
+guint64 rs_trace_flame_broken(const RsTraceFlame *flame);
 /* `count` call stacks, "comm;outermost;…;innermost", as rs_trace_stacks_result() has them. */
 void rs_trace_flame_add_folded(RsTraceFlame *flame, const char *folded, guint64 count);
 

@@ -13,6 +13,7 @@
 #include <rs-trace-recorder.h>
 #include <rs-trace-tee.h>
 #include <rs-trace-watch.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,10 +37,13 @@ struct _RsTraceListener {
 	GDBusConnection *connection; /* under the lock */
 
 	/* Of the thread: */
-	RsTracePump *pump; /* NULL: no source came so far */
-	GPtrArray *infos;  /* struct rs_file_source, of all that came */
-	gboolean begun;    /* the sources that were there have been told */
+	RsTracePump *pump;     /* NULL: no source came so far */
+	RsTraceSink *recorder; /* the pump's */
+	GPtrArray *infos;      /* struct rs_file_source, of all that came */
+	gboolean begun;        /* the sources that were there have been told */
 	gboolean reads;
+	gboolean over;       /* nothing is waited for any more */
+	gboolean has_failed; /* so it is because of the file, which was said */
 
 	/* Of the pump's thread: */
 	guint64 origin_ns;
@@ -57,6 +61,7 @@ static void unref(RsTraceListener *listener)
 	g_object_unref(listener->cancellable);
 	g_main_loop_unref(listener->loop);
 	g_main_context_unref(listener->context);
+	g_clear_object(&listener->connection);
 	g_clear_error(&listener->status.error);
 	g_ptr_array_unref(listener->remarks);
 	g_ptr_array_unref(listener->infos);
@@ -78,6 +83,13 @@ static void remark(RsTraceListener *listener, char *text)
 	rs_trace_pulse_beat(listener->pulse);
 }
 
+/* Also before the loop runs, which a watch calls at once with what is there. */
+static void stop(RsTraceListener *listener)
+{
+	listener->over = TRUE;
+	g_main_loop_quit(listener->loop);
+}
+
 /* Takes `error` over. */
 static void fail(RsTraceListener *listener, GError *error)
 {
@@ -87,7 +99,7 @@ static void fail(RsTraceListener *listener, GError *error)
 	else
 		listener->status.error = error;
 	g_mutex_unlock(&listener->lock);
-	g_main_loop_quit(listener->loop);
+	stop(listener);
 }
 
 static void on_panicked(const char *name, gpointer data)
@@ -112,7 +124,7 @@ static void on_over(const RsTraceWatchEnd *end, gpointer data)
 	} else {
 		remark(listener, g_strdup(_("The session has gone away.")));
 	}
-	g_main_loop_quit(listener->loop);
+	stop(listener);
 }
 
 /* ---- the pump's thread ---- */
@@ -158,6 +170,19 @@ static void take_wall_time(RsTraceListener *listener, RsTraceWriterConfig *file)
 	g_mutex_unlock(&listener->lock);
 }
 
+/*
+ * Half of what is free on the file's disk: a view that is left open does not take the rest from the
+ * others. 0: it is not known.
+ */
+static guint64 find_room(int fd)
+{
+	struct statvfs disk;
+
+	if (fstatvfs(fd, &disk) < 0)
+		return 0;
+	return MAX((guint64)disk.f_bavail * disk.f_frsize / 2, RS_TRACE_WRITER_MIN);
+}
+
 static RsTraceSink *make_recorder(RsTraceListener *listener, const struct rs_region_header *header,
 				  GError **error)
 {
@@ -173,6 +198,7 @@ static RsTraceSink *make_recorder(RsTraceListener *listener, const struct rs_reg
 	if (fd < 0)
 		return NULL;
 	take_wall_time(listener, &config.file);
+	config.max_bytes = find_room(fd);
 	stream = g_unix_output_stream_new(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), TRUE);
 	config.stream = stream;
 	recorder = rs_trace_recorder_new(&config, error);
@@ -183,12 +209,42 @@ static RsTraceSink *make_recorder(RsTraceListener *listener, const struct rs_reg
 	return recorder;
 }
 
+/* Once the pump has finished: whether all of its file could be written. If not, it says so. */
+static gboolean check_file(RsTraceListener *listener)
+{
+	RsTraceRecorderStats stats;
+	GError *error = NULL;
+
+	if (!rs_trace_recorder_result(listener->recorder, &stats, &error)) {
+		g_prefix_error(&error, "%s ",
+			       _("The view has ended, and the session goes on: the file of the "
+				 "view cannot be written."));
+		listener->has_failed = TRUE;
+		fail(listener, error);
+		return FALSE;
+	}
+	if (stats.full) {
+		g_autofree char *size = g_format_size(stats.bytes);
+
+		remark(listener,
+		       g_strdup_printf(_("The view has ended, and the session goes on: the file of "
+					 "the view has %s, half of what was free on its disk."),
+				       size));
+		listener->has_failed = TRUE;
+		stop(listener);
+	}
+	return !stats.full;
+}
+
+/* If its file is good, its sources have ended, perhaps before the watch hears of that. */
 static void on_done(gpointer data)
 {
 	RsTraceListener *listener = data;
 
-	/* Its sources may have ended before the watch hears of that. */
-	if (listener->pump && !g_cancellable_is_cancelled(listener->cancellable))
+	if (!listener->pump || g_cancellable_is_cancelled(listener->cancellable))
+		return;
+	rs_trace_pump_finish(listener->pump);
+	if (check_file(listener))
 		rs_trace_pulse_beat(listener->pulse);
 }
 
@@ -197,12 +253,20 @@ static gboolean make_pump(RsTraceListener *listener, const struct rs_region_head
 			  GError **error)
 {
 	const RsTraceFollowerConfig follower = {
-		.record = on_record, .round = on_round, .describe = describe, .data = listener};
+		.record = on_record,
+		.round = on_round,
+		.describe = describe,
+		.data = listener,
+		.origin_ns = header->origin_ns,
+		/* The window of the file that is not over yet ends within that time. */
+		.ahead_ns = (guint64)WINDOW_MS * 1000000,
+	};
 	RsTraceSink *recorder = make_recorder(listener, header, error);
 
 	if (!recorder)
 		return FALSE;
 	listener->origin_ns = header->origin_ns;
+	listener->recorder = recorder;
 	listener->pump = rs_trace_pump_new(&(RsTracePumpConfig){
 		.sink = rs_trace_tee_new(recorder, rs_trace_follower_new(&follower)),
 		.done = on_done,
@@ -290,17 +354,22 @@ static void follow(RsTraceListener *listener, RsDBusSession1 *session)
 	watch = rs_trace_watch_new(session, RS_TRACE_FROM_OLDEST, &config);
 	listener->begun = TRUE;
 	start(listener);
-	if (!g_cancellable_is_cancelled(listener->cancellable))
+	if (!listener->over && !g_cancellable_is_cancelled(listener->cancellable))
 		g_main_loop_run(listener->loop);
 	rs_trace_watch_free(watch);
-	set_connection(listener, NULL);
+	if (!listener->has_failed) /* else the session goes on */
+		set_connection(listener, NULL);
 }
 
 /* What the session's last moments left is still read, unless nobody wants it. */
 static void finish(RsTraceListener *listener)
 {
-	if (listener->pump && g_cancellable_is_cancelled(listener->cancellable))
+	if (listener->pump && g_cancellable_is_cancelled(listener->cancellable)) {
 		rs_trace_pump_stop(listener->pump);
+	} else if (listener->pump && !listener->has_failed) {
+		rs_trace_pump_finish(listener->pump);
+		check_file(listener);
+	}
 	g_clear_pointer(&listener->pump, rs_trace_pump_free);
 	rs_trace_timeline_set_end(listener->timeline, 0);
 	rs_trace_timeline_flush(listener->timeline);

@@ -137,11 +137,16 @@ static void measure_tasks(const Job *job, RsTraceMeasure *out)
 	gpointer tag, sum;
 
 	for (guint i = 0;; i++) {
+		const RsTraceTimelineSource *source;
+
 		rs_trace_timeline_lock(job->timeline);
 		ring = rs_trace_timeline_ring(job->timeline, i);
+		source = ring ? rs_trace_timeline_source_of(job->timeline, ring->source) : NULL;
 		rs_trace_timeline_unlock(job->timeline);
 		if (!ring)
 			break;
+		if (source && !source->has_vcpus)
+			continue;
 		out->vcpu_ns += job->until - job->from;
 		add_spans(job, ring, by_tag);
 	}
@@ -156,6 +161,47 @@ static void measure_tasks(const Job *job, RsTraceMeasure *out)
 	}
 	rs_trace_timeline_unlock(job->timeline);
 	g_array_sort(out->tasks, longer_first);
+}
+
+/* ---- losses ---- */
+
+/* Those of a ring that lie in the stretch. */
+static void add_losses_of(const Job *job, const RsTraceTimelineRing *ring, RsTraceStat *stat)
+{
+	const RsTraceTimelineSource *source =
+		rs_trace_timeline_source_of(job->timeline, ring->source);
+	const RsTraceTask nobody = {.comm = ""};
+
+	for (guint i = 0; i < ring->losses->len; i++) {
+		const RsTraceTimelineLoss *loss =
+			&g_array_index(ring->losses, RsTraceTimelineLoss, i);
+		const RsTraceRecord record = {
+			.kind = RS_TRACE_RECORD_LOSS,
+			.lost = loss->lost,
+			.ns = loss->own_ns,
+			.sorted_ns = loss->ns,
+			.ring = (guint16)ring->ring,
+		};
+
+		if (loss->ns >= job->from && loss->ns < job->until)
+			rs_trace_stat_add(stat, &(RsTraceSample){&record, &nobody,
+								 source ? source->name : "",
+								 ring->source});
+	}
+}
+
+/*
+ * The timeline's: who begins in the middle of a file sees others, as what a ring lost before its
+ * first page there.
+ */
+static void add_losses(const Job *job, RsTraceStat *stat)
+{
+	const RsTraceTimelineRing *ring;
+
+	rs_trace_timeline_lock(job->timeline);
+	for (guint i = 0; (ring = rs_trace_timeline_ring(job->timeline, i)); i++)
+		add_losses_of(job, ring, stat);
+	rs_trace_timeline_unlock(job->timeline);
 }
 
 /* ---- the records ---- */
@@ -178,7 +224,8 @@ static void add_record(RsTraceMeasure *out, RsTraceStacks *stacks, const RsTrace
 	const RsTraceSample item = {record, task, record->origin->name ? record->origin->name : "",
 				    record->origin->index};
 
-	rs_trace_stat_add(out->stat, &item);
+	if (record->kind != RS_TRACE_RECORD_LOSS)
+		rs_trace_stat_add(out->stat, &item);
 	if (out->latency)
 		rs_trace_latency_add(out->latency, &item);
 	rs_trace_flame_add(out->slices, &item);
@@ -215,6 +262,7 @@ static gboolean read_records(GTask *task, Job *job, RsTraceSelection *selection,
 		g_propagate_error(error, g_steal_pointer(&damage));
 		return FALSE;
 	}
+	add_losses(job, out->stat);
 	rs_trace_stat_set_span(out->stat, job->from, job->until);
 	rs_trace_flame_end(out->slices, record ? job->until : last);
 	fold_stacks(stacks, out);
@@ -249,6 +297,18 @@ static void work(GTask *task, gpointer source, gpointer data, GCancellable *canc
 	g_task_return_error(task, error);
 }
 
+/* What is wanted beyond the trace is not there: nobody knows who had a vCPU then. */
+static void bound(Job *job, guint64 from, guint64 until)
+{
+	guint64 first, end;
+
+	rs_trace_timeline_lock(job->timeline);
+	rs_trace_timeline_span(job->timeline, &first, &end);
+	rs_trace_timeline_unlock(job->timeline);
+	job->from = from;
+	job->until = MAX(MIN(until, end), from + 1);
+}
+
 void rs_trace_document_measure_async(RsTraceDocument *document, const RsTraceMeasureConfig *config,
 				     GCancellable *cancellable, RsTraceMeasureProgress progress,
 				     GAsyncReadyCallback done, gpointer data)
@@ -259,8 +319,7 @@ void rs_trace_document_measure_async(RsTraceDocument *document, const RsTraceMea
 
 	job->files = rs_trace_files_ref(rs_trace_document_files(document));
 	job->timeline = rs_trace_timeline_ref(rs_trace_document_all(document));
-	job->from = config->from;
-	job->until = MAX(config->until, config->from + 1);
+	bound(job, config->from, config->until);
 	job->filters = g_strdupv((char **)config->filters);
 	job->pair = g_strdup(config->pair);
 	job->key = g_strdup(config->key);

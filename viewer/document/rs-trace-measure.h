@@ -17,7 +17,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-	guint64 from, until;        /* [from, until) */
+	guint64 from, until;        /* [from, until), of it what the trace has by now */
 	const char *const *filters; /* as of rs_trace_document_set_filter(); NULL: all records */
 	/* "BEGIN..END", globs of events, whose latency is measured; NULL: none */
 	const char *pair;
@@ -33,8 +33,8 @@ typedef struct {
 typedef struct {
 	guint64 from, until;
 	RsTraceStat *stat;
-	GArray *tasks;           /* RsTraceMeasureTask, the longest first */
-	guint64 vcpu_ns;         /* the stretch times the vCPUs that the trace has */
+	GArray *tasks;   /* RsTraceMeasureTask, the longest first */
+	guint64 vcpu_ns; /* the stretch times the vCPUs that the trace has: not the host's cores */
 	RsTraceLatency *latency; /* NULL: it was not asked for */
 	RsTraceFlame *slices;
 	RsTraceFlame *stacks;

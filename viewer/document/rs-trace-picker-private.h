@@ -54,7 +54,10 @@ RsTraceTimeline *rs_trace_picker_timeline(const RsTracePicker *picker);
 const char *const *rs_trace_picker_filters(const RsTracePicker *picker);
 /* 0 to 1. */
 double rs_trace_picker_progress(RsTracePicker *picker);
-/* Why nothing more matches, or nothing could; the caller's. NULL: it does. */
+/*
+ * Why nothing more matches, or nothing could, by what was read so far; the caller's. NULL: it does.
+ * Of files that grow it may go away: a field that no event had comes with a later event.
+ */
 GError *rs_trace_picker_error(RsTracePicker *picker);
 
 G_END_DECLS

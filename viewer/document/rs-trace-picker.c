@@ -11,6 +11,7 @@
 #define NTHS_MAX (1u << 20)
 #define INTERVAL 20000  /* us after which what was found is shown */
 #define SHARE_MAX 0.999 /* of a search that goes on */
+#define REST 4          /* times what it took to begin anew, before that is done again */
 
 struct _RsTracePicker {
 	gatomicrefcount refs; /* the owner's and the thread's */
@@ -21,9 +22,11 @@ struct _RsTracePicker {
 	GCancellable *cancellable;
 	GMutex lock;
 	double progress;
-	GError *error;
+	GError *error; /* what is wrong with the filters so far, or with the files */
 
 	/* Of the thread: */
+	gboolean has_failed; /* `error` is of the files */
+	gint64 due;          /* monotonic us: not before, what came since is looked at */
 	RsTraceSelection *selection;
 	RsTraceSelection *also; /* NULL: nothing else is asked for */
 	char *text;             /* in small letters; NULL: nothing is looked for */
@@ -83,6 +86,42 @@ static void show(RsTracePicker *picker, double progress)
 	picker->progress = progress;
 	g_mutex_unlock(&picker->lock);
 	rs_trace_pulse_beat(picker->pulse);
+}
+
+/* Takes `error` over. NULL: there is none (any more). */
+static void set_error(RsTracePicker *picker, GError *error)
+{
+	g_mutex_lock(&picker->lock);
+	g_clear_error(&picker->error);
+	picker->error = error;
+	g_mutex_unlock(&picker->lock);
+}
+
+/* The files cannot be read, or not further. Takes `error` over; NULL: they could be read. */
+static void fail(RsTracePicker *picker, GError *error)
+{
+	if (!error)
+		return;
+	if (picker->has_failed || g_cancellable_is_cancelled(picker->cancellable)) {
+		g_error_free(error);
+		return;
+	}
+	picker->has_failed = TRUE;
+	set_error(picker, error);
+}
+
+/*
+ * What the filters lack, by what has come so far. A session may have an event with that field
+ * later.
+ */
+static void check_filters(RsTracePicker *picker)
+{
+	GError *error = NULL;
+
+	if (picker->has_failed)
+		return;
+	rs_trace_selection_finish(picker->selection, &error);
+	set_error(picker, error);
 }
 
 /* Less than 1: a reader that has read the file to its end still has records to hand out. */
@@ -241,12 +280,16 @@ static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRec
 /* FALSE: there is no more, or it was cancelled. */
 static gboolean take_some(RsTracePicker *picker, RsTraceReader *reader)
 {
+	GError *error = NULL;
+
 	for (guint i = 0; i < STEP; i++) {
 		const RsTraceRecord *record =
-			rs_trace_reader_next(reader, picker->cancellable, NULL);
+			rs_trace_reader_next(reader, picker->cancellable, &error);
 
-		if (!record)
+		if (!record) {
+			fail(picker, error);
 			return FALSE;
+		}
 		if (!is_known(picker, record))
 			judge(picker, reader, record);
 	}
@@ -264,6 +307,7 @@ static void take_all(RsTracePicker *picker, RsTraceReader *reader)
 		show(picker, share_of(reader));
 		picker->shown = now;
 	}
+	check_filters(picker);
 	show(picker, is_over(picker) ? share_of(reader) : 1);
 }
 
@@ -293,10 +337,27 @@ static gboolean find_news(RsTracePicker *picker, guint64 *ns)
 	return found;
 }
 
+/* A reader that begins where news do. To find that takes longer the more the file has. */
+static RsTraceReader *read_news(RsTracePicker *picker)
+{
+	const gint64 began = g_get_monotonic_time();
+	GError *error = NULL;
+	g_autoptr(RsTraceReader) reader =
+		rs_trace_files_read(picker->files, picker->cancellable, &error);
+
+	if (!reader || !rs_trace_reader_seek(reader, picker->from, picker->cancellable, &error)) {
+		fail(picker, error);
+		return NULL;
+	}
+	picker->due = g_get_monotonic_time() + REST * (g_get_monotonic_time() - began);
+	g_clear_pointer(&picker->again, rs_trace_heads_free);
+	picker->again = rs_trace_heads_new();
+	return g_steal_pointer(&reader);
+}
+
 /* Goes on with what was written meanwhile. NULL: there will be nothing. */
 static RsTraceReader *read_more(RsTracePicker *picker, guint64 size)
 {
-	g_autoptr(RsTraceReader) reader = NULL;
 	gboolean was_last;
 
 	do {
@@ -304,15 +365,11 @@ static RsTraceReader *read_more(RsTracePicker *picker, guint64 size)
 		if (is_over(picker) ||
 		    (!was_last && !rs_trace_files_wait(picker->files, size, picker->cancellable)))
 			return NULL;
-	} while (!was_last && !find_news(picker, &picker->from));
+	} while (!was_last &&
+		 (g_get_monotonic_time() < picker->due || !find_news(picker, &picker->from)));
 	if (was_last && !find_news(picker, &picker->from))
 		return NULL;
-	reader = rs_trace_files_read(picker->files, picker->cancellable, NULL);
-	if (!reader || !rs_trace_reader_seek(reader, picker->from, picker->cancellable, NULL))
-		return NULL;
-	g_clear_pointer(&picker->again, rs_trace_heads_free);
-	picker->again = rs_trace_heads_new();
-	return g_steal_pointer(&reader);
+	return read_news(picker);
 }
 
 static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
@@ -322,12 +379,9 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 
 static void end(RsTracePicker *picker)
 {
-	GError *error = NULL;
-
-	rs_trace_selection_finish(picker->selection, &error);
+	check_filters(picker);
 	g_mutex_lock(&picker->lock);
 	picker->progress = 1;
-	picker->error = error;
 	g_mutex_unlock(&picker->lock);
 	rs_trace_pulse_beat(picker->pulse);
 }
@@ -335,10 +389,12 @@ static void end(RsTracePicker *picker)
 static gpointer work(gpointer data)
 {
 	RsTracePicker *picker = data;
-	RsTraceReader *reader = rs_trace_files_read(picker->files, picker->cancellable, NULL);
+	GError *error = NULL;
+	RsTraceReader *reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
 	gboolean had_ended;
 	guint64 size;
 
+	fail(picker, error);
 	if (reader)
 		rs_trace_reader_set_event_func(reader, know, picker);
 	while (reader) {

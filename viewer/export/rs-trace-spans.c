@@ -334,6 +334,16 @@ RsSpanStep rs_spans_step(RsSpans *spans, guint64 track, gint32 process, const Rs
 	return step;
 }
 
+void rs_spans_drop(RsSpans *spans, guint64 track)
+{
+	Stack *stack = g_hash_table_lookup(spans->stacks, &track);
+
+	if (!stack)
+		return;
+	g_array_set_size(stack->open, 0);
+	stack->above = 0;
+}
+
 guint64 rs_spans_too_deep(const RsSpans *spans)
 {
 	return spans->too_deep;

@@ -62,6 +62,8 @@ void rs_spans_free(RsSpans *spans);
 RsSpanClass *rs_spans_class(RsSpans *spans, const RsTraceEvent *event);
 /* What a record of that class is on this track. `process`: any number, which the step tells. */
 RsSpanStep rs_spans_step(RsSpans *spans, guint64 track, gint32 process, const RsSpanClass *class);
+/* Nothing is open on the track any more, without an end. */
+void rs_spans_drop(RsSpans *spans, guint64 track);
 /* How many slices were too deep until now. */
 guint64 rs_spans_too_deep(const RsSpans *spans);
 

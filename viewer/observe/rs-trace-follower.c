@@ -12,6 +12,7 @@ typedef struct {
 	guint n_joined;      /* so far */
 	gsize symbols;       /* bytes of names of addresses */
 	guint64 bad;         /* of sources that have left */
+	guint64 latest;      /* no record of this round is sorted behind it */
 } Follower;
 
 /* One source. */
@@ -64,9 +65,15 @@ void rs_trace_follower_task(const RsTraceFeed *feed, const RsTraceRecord *record
 static void on_merged(const RsTraceRecord *record, gpointer data)
 {
 	Follower *follower = data;
+	RsTraceRecord bounded;
 	RsTraceTask task;
 
 	find_task(record->origin->owner, record, &task);
+	if (record->sorted_ns > follower->latest) {
+		bounded = *record;
+		bounded.sorted_ns = follower->latest;
+		record = &bounded;
+	}
 	follower->config.record(record, &task, follower->config.data);
 }
 
@@ -152,10 +159,20 @@ static gboolean has_shown(Follower *follower)
 	return !follower->config.round || follower->config.round(follower->config.data);
 }
 
+static void bound_times(Follower *follower, guint64 now_ns)
+{
+	const RsTraceFollowerConfig *config = &follower->config;
+
+	follower->latest = config->ahead_ns
+				   ? now_ns - MIN(now_ns, config->origin_ns) + config->ahead_ns
+				   : G_MAXUINT64;
+}
+
 static gboolean end_round(RsTraceSink *sink, guint64 now_ns)
 {
 	Follower *follower = (Follower *)sink;
 
+	bound_times(follower, now_ns);
 	/*
 	 * In every round: a record that is released below was written at least one round ago. So
 	 * the name of its task has been noted by now. An older look would show an earlier name of
@@ -231,14 +248,32 @@ static void in_flight(RsTraceSink *sink, RsTraceFeed *feed, guint ring)
 	rs_trace_merger_in_flight(followed->merger, followed->first_lane + ring);
 }
 
+/*
+ * Of a ring without a record: when its source's other rings have their newest so far, or, if they
+ * have none either, the time of the last round, if that is known.
+ */
+static guint64 time_of_loss(const Follower *follower, const Followed *followed, guint ring)
+{
+	const RsTraceFeed *feed = followed->feed;
+	guint64 ns = followed->last[ring].ns;
+
+	for (guint i = 0; !followed->last[ring].ns && i < feed->source->n_rings; i++)
+		ns = MAX(ns, followed->last[i].ns);
+	if (!ns && follower->latest != G_MAXUINT64)
+		ns = follower->latest - follower->config.ahead_ns;
+	return ns;
+}
+
 static void take_loss(RsTraceSink *sink, RsTraceFeed *feed, guint ring, guint64 lost)
 {
 	Followed *followed = feed->state;
+	const guint64 ns = time_of_loss((const Follower *)sink, followed, ring);
 	RsTraceRecord record = {
 		.kind = RS_TRACE_RECORD_LOSS,
 		.lost = lost,
 		.when = followed->last[ring].when,
-		.ns = followed->last[ring].ns,
+		.ns = ns,
+		.sorted_ns = ns,
 		.ring = (guint16)ring,
 		.origin = followed->origin,
 	};
@@ -285,6 +320,7 @@ RsTraceSink *rs_trace_follower_new(const RsTraceFollowerConfig *config)
 
 	follower->sink.ops = &ops;
 	follower->config = *config;
+	follower->latest = G_MAXUINT64;
 	follower->merger = rs_trace_merger_new(0, 0, on_merged, follower);
 	follower->followed = g_ptr_array_new();
 	return &follower->sink;

@@ -82,6 +82,8 @@ static RsTraceTakenSource *source_of(RsTraceTimeline *timeline, const RsTraceOri
 	source->machine = origin->machine;
 	source->number = origin->number;
 	source->is_named = !!origin->name;
+	source->has_vcpus = origin->machine == origin->index &&
+			    strncmp(origin->info->kind, "host", sizeof(origin->info->kind)) != 0;
 	taken = g_new0(RsTraceTakenSource, 1);
 	taken->number = timeline->sources->len;
 	taken->machine = origin->machine;

@@ -138,6 +138,49 @@ static void test_pipe(void)
 	g_rand_free(rand);
 }
 
+static void on_answer(GObject *document, GAsyncResult *result, gpointer data)
+{
+	*(GPtrArray **)data =
+		rs_trace_document_read_finish(RS_TRACE_DOCUMENT(document), result, NULL);
+}
+
+/* A row that is nowhere is given up, however long the trace grows. */
+static void test_nowhere(void)
+{
+	GRand *rand = g_rand_new_with_seed(3);
+	char *file = traces_write(rand, &(Plan){.sources = 3, .windows = 400, .session = 1});
+	g_autofree char *fifo = g_strconcat(file, ".fifo", NULL), *bytes = NULL;
+	const RsTraceTimelineRow nowhere = {.ns = 1, .class = RS_TRACE_CLASS_UNKNOWN};
+	g_autoptr(RsTraceDocument) document = NULL;
+	g_autoptr(GPtrArray) rows = NULL;
+	gsize size, at = 0;
+	int fd;
+
+	g_assert_true(g_file_get_contents(file, &bytes, &size, NULL));
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	fd = g_open(fifo, O_RDWR | O_CLOEXEC, 0);
+	document = rs_trace_document_new((const char *const[]){fifo, NULL});
+	for (; !rows && at < size; at += MIN(size - at, size / 256)) {
+		if (write(fd, bytes + at, MIN(size - at, size / 256)) < 0)
+			g_assert_not_reached();
+		if (at == size / 256 * 16)
+			rs_trace_document_read_async(document, rs_trace_document_all(document),
+						     &nowhere, 1, FALSE, NULL, on_answer, &rows);
+		g_usleep(20000);
+		while (g_main_context_iteration(NULL, FALSE))
+			;
+	}
+	g_assert_cmpuint(at, <, size);
+	g_assert_cmpuint(rows->len, ==, 1);
+	g_assert_null(rows->pdata[0]);
+	rs_trace_document_close(document);
+	close(fd);
+	g_unlink(fifo);
+	g_unlink(file);
+	g_free(file);
+	g_rand_free(rand);
+}
+
 /* ---- states ---- */
 
 static void count(RsTraceDocument *document, gpointer data)
@@ -228,6 +271,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/document/rows/several", test_several);
 	g_test_add_func("/document/rows/damaged", test_damaged);
 	g_test_add_func("/document/rows/pipe", test_pipe);
+	g_test_add_func("/document/rows/nowhere", test_nowhere);
 	g_test_add_func("/document/missing", test_missing);
 	g_test_add_func("/document/signals", test_signals);
 	g_test_add_func("/document/close", test_close);

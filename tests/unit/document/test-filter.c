@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "traces.h"
 #include "filter/rs-trace-selection.h"
 #include "rs-trace-error.h"
 #include "rs-trace-reader.h"
 #include "rs-trace-value.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct {
 	GRand *rand;
@@ -139,6 +144,68 @@ static void test_pick(Fixture *f, gconstpointer unused)
 	}
 }
 
+/* ---- what goes wrong ---- */
+
+/* The files cannot be opened any more: that is said, and nothing is waited for. */
+static void test_unreadable(Fixture *f, gconstpointer unused)
+{
+	const char *const filters[] = {"next == 3", NULL};
+	struct rlimit old, none;
+	RsTraceTimeline *pick;
+	GError *error = NULL;
+	int lowest;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	lowest = dup(STDERR_FILENO);
+	close(lowest);
+	none = (struct rlimit){(rlim_t)lowest, old.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &none);
+	rs_trace_document_set_filter(f->document, filters, NULL);
+	traces_wait(rs_trace_document_filter_error(f->document));
+	g_assert_error(rs_trace_document_filter_error(f->document), G_IO_ERROR,
+		       G_IO_ERROR_TOO_MANY_OPEN_FILES);
+	pick = rs_trace_document_pick(f->document, filters, NULL);
+	traces_wait(rs_trace_document_pick_progress(f->document, pick, &error) == 1);
+	g_assert_error(error, G_IO_ERROR, G_IO_ERROR_TOO_MANY_OPEN_FILES);
+	setrlimit(RLIMIT_NOFILE, &old);
+	g_clear_error(&error);
+	rs_trace_timeline_unref(pick);
+	check_filter(f, "next == 3");
+	g_assert_null(rs_trace_document_filter_error(f->document));
+}
+
+/* What a filter lacks is said while the trace still grows. */
+static void test_early(Fixture *f, gconstpointer unused)
+{
+	g_autofree char *fifo = g_strconcat(f->path, ".fifo", NULL), *bytes = NULL;
+	g_autoptr(RsTraceDocument) document = NULL;
+	g_autoptr(GError) error = NULL;
+	RsTraceTimeline *pick;
+	gsize size;
+	int fd;
+
+	g_assert_true(g_file_get_contents(f->path, &bytes, &size, NULL));
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	fd = g_open(fifo, O_RDWR | O_CLOEXEC, 0); /* so that it waits for nobody */
+	g_assert_cmpint(fcntl(fd, F_SETPIPE_SZ, 1 << 20), >=, (int)size);
+	g_assert_cmpint(write(fd, bytes, size - 100), ==, (gssize)size - 100);
+	document = rs_trace_document_new((const char *const[]){fifo, NULL});
+	rs_trace_document_set_filter(document, (const char *const[]){"nothing == 3", NULL}, NULL);
+	pick = rs_trace_document_pick(document, (const char *const[]){"nothing == 4", NULL}, NULL);
+	traces_wait(rs_trace_document_filter_error(document));
+	while (rs_trace_document_pick_progress(document, pick, &error), !error)
+		g_main_context_iteration(NULL, TRUE);
+	g_assert_nonnull(strstr(error->message, "nothing"));
+	g_assert_cmpint(rs_trace_document_state(document), ==, RS_TRACE_DOCUMENT_LOADING);
+	rs_trace_timeline_unref(pick);
+	rs_trace_document_close(document);
+	g_assert_null(
+		rs_trace_document_pick(document, (const char *const[]){"next == 3", NULL}, NULL));
+	g_assert_null(rs_trace_document_search(document, NULL, "next", NULL));
+	close(fd);
+	g_unlink(fifo);
+}
+
 /* ---- values ---- */
 
 /* What a plain reading finds in that field, in the order of time. */
@@ -262,6 +329,8 @@ int main(int argc, char **argv)
 	ADD(no_field, NULL);
 	ADD(pick, NULL);
 	ADD(values, NULL);
+	ADD(unreadable, NULL);
+	ADD(early, NULL);
 	g_test_add_func("/filter/mistakes", test_mistakes);
 	return g_test_run();
 }

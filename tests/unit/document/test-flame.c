@@ -94,6 +94,35 @@ static void test_broken(Fixture *f, gconstpointer unused)
 		 "1 work:part 40+30(30)*1\n");
 }
 
+static void add_gap(Fixture *f, RsTraceRecordKind kind, guint64 ns)
+{
+	const RsTraceRecord record = {.kind = kind, .ns = ns, .lost = 1, .origin = f->origin};
+	const RsTraceTask nobody = {"", 0};
+
+	rs_trace_flame_add(f->flame, &(RsTraceSample){&record, &nobody, "", 0});
+}
+
+/* Who is open at a loss or at a boot may have ended there. */
+static void test_gaps(Fixture *f, gconstpointer unused)
+{
+	add(f, 10, 1, ENTER);
+	add(f, 20, 1, BEGIN);
+	add(f, 21, 2, ENTER);
+	add(f, 30, 2, EXIT);
+	add_gap(f, RS_TRACE_RECORD_LOSS, 40);
+	add(f, 50, 1, ENTER);
+	add(f, 55, 1, EXIT);
+	add(f, 60, 1, EXIT); /* of what was dropped */
+	add(f, 70, 2, ENTER);
+	add_gap(f, RS_TRACE_RECORD_BOOT, 80);
+	rs_trace_flame_end(f->flame, 100);
+	check(f, "0 two 0+9(0)*0\n"
+		 "1 call 0+9(9)*1\n"
+		 "0 one 9+5(0)*0\n"
+		 "1 call 9+5(5)*1\n");
+	g_assert_cmpuint(rs_trace_flame_broken(f->flame), ==, 3);
+}
+
 static void test_stacks(Fixture *f, gconstpointer unused)
 {
 	rs_trace_flame_add_folded(f->flame, "sh;main;read", 3);
@@ -137,6 +166,7 @@ int main(int argc, char **argv)
 #define ADD(name, func) g_test_add("/flame/" name, Fixture, NULL, set_up, func, tear_down)
 	ADD("nested", test_nested);
 	ADD("broken", test_broken);
+	ADD("gaps", test_gaps);
 	ADD("stacks", test_stacks);
 	ADD("bounds", test_bounds);
 	return g_test_run();

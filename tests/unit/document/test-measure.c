@@ -67,18 +67,42 @@ static RsTraceMeasure *measure(Fixture *f, const RsTraceMeasureConfig *config,
 }
 
 /* Records have random times, which may go back: what comes up to the first that is too late. */
-static void plain(const Fixture *f, guint64 from, guint64 until, guint64 *events, guint64 *lost)
+static guint64 plain(const Fixture *f, guint64 from, guint64 until)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(f->path, NULL, NULL);
 	const RsTraceRecord *record;
+	guint64 events = 0;
 
-	*events = *lost = 0;
 	if (from > f->first)
 		rs_trace_reader_seek(reader, from, NULL, NULL);
-	while ((record = rs_trace_reader_next(reader, NULL, NULL)) && record->sorted_ns < until) {
-		*events += record->kind == RS_TRACE_RECORD_EVENT;
-		*lost += record->lost;
+	while ((record = rs_trace_reader_next(reader, NULL, NULL)) && record->sorted_ns < until)
+		events += record->kind == RS_TRACE_RECORD_EVENT;
+	return events;
+}
+
+/* As who reads the trace from its start sees them, where its rows have them. */
+static guint64 plain_losses(const Fixture *f, guint64 from, guint64 until)
+{
+	g_autoptr(GHashTable) last =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(f->path, NULL, NULL);
+	const RsTraceRecord *record;
+	guint64 lost = 0;
+
+	while ((record = rs_trace_reader_next(reader, NULL, NULL))) {
+		const guint64 key = (guint64)record->origin->index << 32 | record->ring;
+		guint64 *ns = g_hash_table_lookup(last, &key);
+
+		if (!ns) {
+			ns = g_new0(guint64, 2);
+			ns[1] = key;
+			g_hash_table_insert(last, &ns[1], ns);
+		}
+		ns[0] = MAX(ns[0], record->sorted_ns);
+		if (ns[0] >= from && ns[0] < until)
+			lost += record->lost;
 	}
+	return lost;
 }
 
 static void test_stretches(Fixture *f, gconstpointer unused)
@@ -92,19 +116,37 @@ static void test_stretches(Fixture *f, gconstpointer unused)
 		const RsTraceMeasureConfig config = {.from = MIN(a, b), .until = MAX(a, b) + 1};
 		g_autoptr(GError) error = NULL;
 		g_autoptr(RsTraceMeasure) got = measure(f, &config, NULL, &error);
-		guint64 events, lost, known = 0;
+		guint64 events, known = 0;
 
 		g_assert_no_error(error);
-		plain(f, config.from, config.until, &events, &lost);
+		events = plain(f, config.from, config.until);
 		g_assert_cmpuint(rs_trace_stat_total(got->stat)->events, ==, events);
-		g_assert_cmpuint(rs_trace_stat_total(got->stat)->lost, ==, lost);
-		g_assert_cmpuint(rs_trace_stat_span(got->stat), ==, config.until - config.from);
+		g_assert_cmpuint(rs_trace_stat_total(got->stat)->lost, ==,
+				 plain_losses(f, config.from, config.until));
+		g_assert_cmpuint(rs_trace_stat_span(got->stat), ==,
+				 MAX(MIN(config.until, f->end), config.from + 1) - config.from);
 		for (guint k = 0; k < got->tasks->len; k++)
 			known += g_array_index(got->tasks, RsTraceMeasureTask, k).ns;
 		g_assert_cmpuint(known, <=, got->vcpu_ns);
 		all = MAX(all, events);
 	}
 	g_assert_cmpuint(all, >, 1000);
+}
+
+/* A marker behind the trace gives its last tasks no time. */
+static void test_beyond(Fixture *f, gconstpointer unused)
+{
+	RsTraceMeasureConfig config = {.from = f->first, .until = f->end};
+	g_autoptr(RsTraceMeasure) all = measure(f, &config, NULL, NULL), beyond = NULL;
+
+	config.until = f->end + G_TIME_SPAN_DAY;
+	beyond = measure(f, &config, NULL, NULL);
+	g_assert_cmpuint(all->tasks->len, >, 0);
+	g_assert_cmpuint(beyond->tasks->len, ==, all->tasks->len);
+	for (guint i = 0; i < all->tasks->len; i++)
+		g_assert_cmpuint(g_array_index(beyond->tasks, RsTraceMeasureTask, i).ns, ==,
+				 g_array_index(all->tasks, RsTraceMeasureTask, i).ns);
+	g_assert_cmpuint(beyond->vcpu_ns, ==, all->vcpu_ns);
 }
 
 static void test_filter(Fixture *f, gconstpointer unused)
@@ -154,6 +196,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 #define ADD(name, func) g_test_add("/measure/" name, Fixture, NULL, set_up, func, tear_down)
 	ADD("stretches", test_stretches);
+	ADD("beyond", test_beyond);
 	ADD("filter", test_filter);
 	ADD("latency", test_latency);
 	ADD("cancel", test_cancel);

@@ -107,6 +107,48 @@ static void test_late(Fixture *f, gconstpointer unused)
 			"0.0 seven ? at 1; 0 boot 2 at 105; 0.0 again all at 110; ");
 }
 
+static void show_sorted(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+{
+	g_string_append_printf(data, "%u.%d %u/%u; ", record->ring, (int)record->kind,
+			       (guint)record->sorted_ns, (guint)record->ns);
+}
+
+static void round_at(RsTraceSink *follower, RsTraceFeed *feed, guint64 now_ns)
+{
+	follower->ops->begin_round(follower);
+	rs_trace_feed_read(feed, now_ns);
+	follower->ops->end_round(follower, now_ns);
+}
+
+/*
+ * Who claims to be far in the future comes shortly behind the round, and others are as they were.
+ * What a ring without a record lost is no earlier than the others' records.
+ */
+static void test_bounded(Fixture *f, gconstpointer unused)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	const RsTraceFollowerConfig config = {
+		.record = show_sorted, .data = out, .ahead_ns = 50, .origin_ns = 1000};
+	RsTraceSink *follower = rs_trace_follower_new(&config);
+	guint freed = 0;
+	TestPages *pages = test_pages_new(&freed);
+	RsTraceFeed *feed = rs_trace_feed_new(&pages->source, follower, 3, NULL);
+
+	test_pages_add(pages, 0, 200, 7, TEST_SWITCH);
+	test_pages_add(pages, 0, 245, 7, TEST_SWITCH);
+	test_pages_add(pages, 0, 900000, 7, TEST_SWITCH);
+	round_at(follower, feed, 1190);
+	round_at(follower, feed, 1200);
+	g_assert_cmpstr(out->str, ==, "0.0 200/200; 0.0 245/245; 0.0 250/900000; ");
+	g_string_truncate(out, 0);
+	rs_trace_feed_finish(feed);
+	follower->ops->end(follower);
+	g_assert_cmpstr(out->str, ==, "1.1 250/900000; ");
+	rs_trace_feed_free(feed);
+	follower->ops->free(follower);
+	g_assert_cmpuint(freed, ==, 1);
+}
+
 /*
  * Another boot says so in its place. The ids of the one before mean other events in it, its pids
  * other tasks.
@@ -197,5 +239,6 @@ int main(int argc, char **argv)
 	ADD("boot", test_boot);
 	ADD("churn", test_churn);
 	ADD("many-providers", test_many_providers);
+	ADD("bounded", test_bounded);
 	return g_test_run();
 }
