@@ -153,12 +153,6 @@ static void on_loaded(GObject *object, GAsyncResult *result, gpointer data)
 		fail(page, _("The view could not be opened"), error);
 }
 
-/* Whatever such a file is, no more of it is read. */
-static gboolean wants_more(const char *text, goffset size, gpointer data)
-{
-	return size < (goffset)FILE_MAX;
-}
-
 static void on_open_chosen(GtkNativeDialog *dialog, int response, RsViewerPage *page)
 {
 	g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(dialog));
