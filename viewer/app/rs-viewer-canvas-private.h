@@ -123,10 +123,10 @@ gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lan
 
 typedef struct {
 	guint64 ns;
-	guint64 row;   /* of the shown timeline; G_MAXUINT64: not known */
-	guint64 index; /* in the lane */
+	guint64 row;      /* of the shown timeline; G_MAXUINT64: not known */
+	guint64 index;    /* in the lane */
 	gconstpointer of; /* the timeline of that index: only to be compared */
-	char *label;   /* of its class; to be freed */
+	char *label;      /* of its class; to be freed */
 } RsViewerHit;
 
 /* The event of the lane that is nearest to a moment. FALSE: there is none within `reach` ns. */

@@ -140,8 +140,8 @@ gboolean rs_trace_timeline_is_alone(const RsTraceTimeline *timeline);
  */
 gboolean rs_trace_timeline_wants_task(const RsTraceTimeline *timeline, const RsTraceRecord *record);
 /*
- * When a record is in a timeline: its time, but no earlier than the one before it of its ring, whose
- * is `last_ns`, 0 if there is none. Needs no timeline.
+ * When a record is in a timeline: at its time, but no earlier than the one before it of its ring.
+ * That one's is `last_ns`, 0 if there is none. Needs no timeline.
  */
 guint64 rs_trace_timeline_time_of(const RsTraceRecord *record, guint64 last_ns);
 /*
