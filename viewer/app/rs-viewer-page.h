@@ -22,8 +22,6 @@ G_DECLARE_FINAL_TYPE(RsViewerPage, rs_viewer_page, RS_VIEWER, PAGE, AdwBin)
 GtkWidget *rs_viewer_page_new(const char *const *paths);
 /* The running session of that name. */
 GtkWidget *rs_viewer_page_new_live(const char *session);
-/* What is open; NULL: a session to which nobody is connected yet. */
-RsTraceDocument *rs_viewer_page_document(RsViewerPage *page);
 /* Shows what differs between the two, whose ranges follow each other from now on. */
 void rs_viewer_page_compare(RsViewerPage *page, RsViewerPage *other);
 /* Ends what is under way. The page shows nothing more. */
