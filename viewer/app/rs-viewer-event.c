@@ -68,11 +68,6 @@ guint32 rs_viewer_event_source_number(RsViewerEvent *event)
 	return event->source_number;
 }
 
-guint32 rs_viewer_event_id(RsViewerEvent *event)
-{
-	return event->id;
-}
-
 GListStore *rs_viewer_event_children(RsViewerEvent *event)
 {
 	return event->children;
@@ -83,12 +78,6 @@ RsViewerEventState rs_viewer_event_state(RsViewerEvent *event)
 	return !event->on                ? RS_VIEWER_EVENT_OFF
 	       : event->on == event->all ? RS_VIEWER_EVENT_ON
 					 : RS_VIEWER_EVENT_MIXED;
-}
-
-void rs_viewer_event_numbers(RsViewerEvent *event, guint *all, guint *on)
-{
-	*all = event->all;
-	*on = event->on;
 }
 
 const char *rs_viewer_event_filter(RsViewerEvent *event)

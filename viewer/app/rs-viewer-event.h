@@ -51,12 +51,9 @@ const char *rs_viewer_event_name(RsViewerEvent *event);
 /* "sched:switch" of an event; else its name. */
 const char *rs_viewer_event_label(RsViewerEvent *event);
 guint32 rs_viewer_event_source_number(RsViewerEvent *event);
-guint32 rs_viewer_event_id(RsViewerEvent *event);
 /* Its children by name; NULL: an event has none. */
 GListStore *rs_viewer_event_children(RsViewerEvent *event);
 RsViewerEventState rs_viewer_event_state(RsViewerEvent *event);
-/* How many events it is or has, and how many of them are on. */
-void rs_viewer_event_numbers(RsViewerEvent *event, guint *all, guint *on);
 /* Never NULL: "" if there is none. */
 const char *rs_viewer_event_filter(RsViewerEvent *event);
 const char *rs_viewer_event_own_filter(RsViewerEvent *event);

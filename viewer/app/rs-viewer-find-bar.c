@@ -100,11 +100,6 @@ void rs_viewer_find_bar_open(RsViewerFindBar *self)
 	gtk_widget_grab_focus(GTK_WIDGET(self->entry));
 }
 
-void rs_viewer_find_bar_close(RsViewerFindBar *self)
-{
-	gtk_search_bar_set_search_mode(GTK_SEARCH_BAR(self->bar), FALSE);
-}
-
 /* ---- the widget ---- */
 
 static GtkWidget *make_button(RsViewerFindBar *self, const char *icon, const char *name,

@@ -18,7 +18,6 @@ G_DECLARE_FINAL_TYPE(RsViewerFindBar, rs_viewer_find_bar, RS_VIEWER, FIND_BAR, G
 GtkWidget *rs_viewer_find_bar_new(RsViewerList *list);
 /* Shows it, with the focus in its entry. */
 void rs_viewer_find_bar_open(RsViewerFindBar *bar);
-void rs_viewer_find_bar_close(RsViewerFindBar *bar);
 /* The next match of what is in the entry, or the one before. */
 void rs_viewer_find_bar_find(RsViewerFindBar *bar, gboolean forward);
 

@@ -161,11 +161,6 @@ const char *rs_viewer_recording_path(RsViewerRecording *recording)
 	return recording->path;
 }
 
-gboolean rs_viewer_recording_is_snapshot(RsViewerRecording *recording)
-{
-	return recording->snapshot;
-}
-
 gboolean rs_viewer_recording_is_over(RsViewerRecording *recording)
 {
 	return recording->over;

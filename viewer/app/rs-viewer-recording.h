@@ -30,7 +30,6 @@ RsViewerRecording *rs_viewer_recording_new(const char *session, const char *path
 void rs_viewer_recording_stop(RsViewerRecording *recording);
 
 const char *rs_viewer_recording_path(RsViewerRecording *recording);
-gboolean rs_viewer_recording_is_snapshot(RsViewerRecording *recording);
 gboolean rs_viewer_recording_is_over(RsViewerRecording *recording);
 guint64 rs_viewer_recording_size(RsViewerRecording *recording); /* bytes of the file */
 guint64 rs_viewer_recording_us(RsViewerRecording *recording);   /* since it began */

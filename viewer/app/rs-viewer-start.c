@@ -9,6 +9,7 @@
 
 #define TRACE_TYPE "application/x-ringside-trace"
 #define RECENT_MAX 10u
+#define AGAIN_S 5 /* after which domains are asked for again */
 
 struct _RsViewerStart {
 	AdwBin parent;
@@ -18,6 +19,8 @@ struct _RsViewerStart {
 	RsViewerSessions *sessions; /* NULL: nobody looks */
 	GCancellable *cancellable;
 	gboolean attaching, asking;
+	guint again; /* a source, while the page is shown */
+	char *known; /* what the list of domains shows */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerStart, rs_viewer_start, ADW_TYPE_BIN)
@@ -134,6 +137,33 @@ static void fill_domains(RsViewerStart *start, const GPtrArray *list)
 	update_nothing(start);
 }
 
+/* All that rows say, and what they are activated with. */
+static char *summary_of(const GPtrArray *list)
+{
+	GString *all = g_string_new(NULL);
+
+	for (guint i = 0; list && i < list->len; i++) {
+		const RsViewerDomain *domain = list->pdata[i];
+
+		g_string_append_printf(all, "%s\n%s\n%s\n%s\n%s\n%d\n", domain->name, domain->uuid,
+				       domain->uri, domain->state,
+				       domain->session ? domain->session : "", domain->device);
+	}
+	return g_string_free(all, FALSE);
+}
+
+/* Rows that stay keep the focus. */
+static void show_domains(RsViewerStart *start, const GPtrArray *list)
+{
+	g_autofree char *all = summary_of(list);
+
+	if (g_strcmp0(all, start->known) == 0)
+		return;
+	fill_domains(start, list);
+	g_free(start->known);
+	start->known = g_steal_pointer(&all);
+}
+
 static void domains_listed(GObject *object, GAsyncResult *result, gpointer data)
 {
 	g_autoptr(RsViewerStart) start = data;
@@ -145,7 +175,7 @@ static void domains_listed(GObject *object, GAsyncResult *result, gpointer data)
 	start->asking = FALSE;
 	/* Most machines have no libvirt: then there are no domains, and nothing is wrong. */
 	if (!start->attaching)
-		fill_domains(start, list);
+		show_domains(start, list);
 }
 
 static void ask_domains(RsViewerStart *start)
@@ -154,6 +184,13 @@ static void ask_domains(RsViewerStart *start)
 		return;
 	start->asking = TRUE;
 	rs_viewer_domains_list_async(start->cancellable, domains_listed, g_object_ref(start));
+}
+
+/* Nothing says when one starts. */
+static gboolean ask_again(gpointer data)
+{
+	ask_domains(data);
+	return G_SOURCE_CONTINUE;
 }
 
 static void domain_attached(GObject *object, GAsyncResult *result, gpointer data)
@@ -238,6 +275,7 @@ static void map(GtkWidget *widget)
 	fill_sessions(start);
 	start->cancellable = g_cancellable_new();
 	ask_domains(start);
+	start->again = g_timeout_add_seconds(AGAIN_S, ask_again, start);
 }
 
 /* Nobody looks: nothing needs to be kept fresh. */
@@ -250,13 +288,21 @@ static void unmap(GtkWidget *widget)
 	g_cancellable_cancel(start->cancellable);
 	g_clear_object(&start->cancellable);
 	start->asking = FALSE;
+	g_clear_handle_id(&start->again, g_source_remove);
 	GTK_WIDGET_CLASS(rs_viewer_start_parent_class)->unmap(widget);
+}
+
+static void finalize(GObject *object)
+{
+	g_free(RS_VIEWER_START(object)->known);
+	G_OBJECT_CLASS(rs_viewer_start_parent_class)->finalize(object);
 }
 
 static void rs_viewer_start_class_init(RsViewerStartClass *class)
 {
 	GtkWidgetClass *widget_class = GTK_WIDGET_CLASS(class);
 
+	G_OBJECT_CLASS(class)->finalize = finalize;
 	widget_class->map = map;
 	widget_class->unmap = unmap;
 	signals[SESSION_CHOSEN] =

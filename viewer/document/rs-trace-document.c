@@ -5,6 +5,7 @@
 #include "rs-trace-loader-private.h"
 #include "rs-trace-picker-private.h"
 
+#include <glib/gi18n.h>
 #include <rs-trace-escape.h>
 
 #define CALL_MS 30000 /* a batch of patches may take long */
@@ -24,6 +25,7 @@ struct _RsTraceDocument {
 	GCancellable *cancellable;
 	GDBusConnection *connection; /* of which `session` is made; NULL: none */
 	RsDBusSession1 *session;     /* NULL: not connected */
+	char *unreached;             /* why it is not, a sentence; NULL: it may come */
 	RsTraceLoaderStatus status;  /* as it was last seen */
 	RsTracePicker *filter;       /* NULL: none */
 	RsTraceTimeline *shown;      /* of the filter */
@@ -68,12 +70,12 @@ static RsTraceDocumentState judge(RsTraceDocument *document)
 							   : RS_TRACE_DOCUMENT_READY;
 }
 
-static void add_remark(RsTraceLoaderStatus *status)
+static void add_remark(RsTraceLoaderStatus *status, const char *text)
 {
 	GStrvBuilder *builder = g_strv_builder_new();
 
 	g_strv_builder_addv(builder, (const char **)status->remarks);
-	g_strv_builder_add(builder, status->error->message);
+	g_strv_builder_add(builder, text);
 	g_strfreev(status->remarks);
 	status->remarks = g_strv_builder_end(builder);
 	g_strv_builder_unref(builder);
@@ -92,7 +94,9 @@ static gboolean take_status(RsTraceDocument *document)
 		rs_trace_listener_status(document->listener, &document->status);
 	document->state = judge(document);
 	if (document->status.error && document->state == RS_TRACE_DOCUMENT_READY)
-		add_remark(&document->status);
+		add_remark(&document->status, document->status.error->message);
+	if (document->unreached)
+		add_remark(&document->status, document->unreached);
 	changed = state != document->state || old.wall_ns != document->status.wall_ns ||
 		  is_other(old.remarks, document->status.remarks);
 	status_clear(&old);
@@ -101,15 +105,20 @@ static gboolean take_status(RsTraceDocument *document)
 
 static void on_session(GObject *object, GAsyncResult *result, gpointer data)
 {
-	RsDBusSession1 *session = rs_dbus_session1_proxy_new_finish(result, NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsDBusSession1) session = rs_dbus_session1_proxy_new_finish(result, &error);
 	g_autoptr(RsTraceDocument) document = data;
 
-	if (!session || !document->connection) { /* it has gone meanwhile */
-		g_clear_object(&session);
+	if (!document->connection) /* it has gone meanwhile */
+		return;
+	if (!session) {
+		document->unreached = g_strdup_printf(
+			_("The session is shown, and cannot be controlled: %s"), error->message);
+		rs_trace_pulse_beat(document->pulse);
 		return;
 	}
 	g_dbus_proxy_set_default_timeout(G_DBUS_PROXY(session), CALL_MS);
-	document->session = session;
+	document->session = g_steal_pointer(&session);
 	g_signal_emit(document, signals[CHANGED], 0);
 }
 
@@ -122,6 +131,7 @@ static gboolean take_connection(RsTraceDocument *document)
 	if (!g_set_object(&document->connection, connection))
 		return FALSE;
 	g_clear_object(&document->session);
+	g_clear_pointer(&document->unreached, g_free);
 	if (connection)
 		rs_dbus_session1_proxy_new(connection, G_DBUS_PROXY_FLAGS_NONE, NULL,
 					   "/org/ringside/Session", document->cancellable,
@@ -427,6 +437,7 @@ static void finalize(GObject *object)
 	g_clear_error(&document->filter_error);
 	g_free(document->title);
 	g_strfreev(document->paths);
+	g_free(document->unreached);
 	G_OBJECT_CLASS(rs_trace_document_parent_class)->finalize(object);
 }
 

@@ -21,7 +21,6 @@ void rs_trace_pulse_unref(RsTracePulse *pulse);
 void rs_trace_pulse_beat(RsTracePulse *pulse);
 /* On the main loop's thread: nothing is called any more. */
 void rs_trace_pulse_stop(RsTracePulse *pulse);
-GMainContext *rs_trace_pulse_context(const RsTracePulse *pulse);
 
 G_END_DECLS
 

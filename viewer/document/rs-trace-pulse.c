@@ -85,8 +85,3 @@ void rs_trace_pulse_stop(RsTracePulse *pulse)
 {
 	g_source_destroy(pulse->source);
 }
-
-GMainContext *rs_trace_pulse_context(const RsTracePulse *pulse)
-{
-	return pulse->context;
-}

@@ -29,8 +29,8 @@ typedef struct {
 	/*
 	 * Guests choose the times of their records. One that claims to be later than this after the
 	 * round in which it comes out has that time as its sorted_ns, so that nobody waits for a
-	 * time that does not come. A reader likewise bounds it by the end of its window. 0: whatever
-	 * they claim.
+	 * time that does not come. A reader likewise bounds it by the end of its window.
+	 * 0: whatever they claim.
 	 */
 	guint64 ahead_ns;
 	guint64 origin_ns; /* monotonic: time 0 of records; used with `ahead_ns` */

@@ -121,7 +121,7 @@ typedef struct {
 	guint machine;
 	guint32 number; /* in its session; 0: not known */
 	gboolean is_named;
-	gboolean has_vcpus; /* its rings are vCPUs: it is no process that joined, and not the host */
+	gboolean has_vcpus; /* its rings are vCPUs: it is no process that joined, nor the host */
 } RsTraceTimelineSource;
 
 RsTraceTimeline *rs_trace_timeline_new(void);
