@@ -77,7 +77,7 @@ def rest(pid, start):
 
 
 class Run:
-    """What was seen of a program that opens a trace: seconds since its start, seconds of a CPU, MB."""
+    """What was seen of a program that opens a trace: seconds since the start, CPU seconds, MB."""
 
     def __init__(self, start, pid):
         self.start, self.pid = start, pid

@@ -3,7 +3,7 @@
  * Writes traces that are good files, but odd ones, for who shows them:
  *
  *	make-odd empty OUT	a source, and no record
- *	make-odd names OUT	tasks, strings and a source with markup, escapes, bidi marks, no UTF-8
+ *	make-odd names OUT	tasks, strings and a source: markup, escapes, bidi, no UTF-8
  *	make-odd classes OUT	more events than a timeline has classes, a record of each
  *	make-odd times OUT	records at the first moment, at the last one, and backwards
  */

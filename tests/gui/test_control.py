@@ -59,7 +59,7 @@ class Live:
         self.viewer.find(role, name).press()
 
     def open_section(self, title):
-        """The texts of a section of the details, once it is open. A click may come too early for it."""
+        """The texts of a section of the details, once it is open. A click may come too early."""
         seen = [view.text for view in self.viewer.every('text', title)]
         if not seen:
             self.press('label', title)

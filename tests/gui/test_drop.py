@@ -40,7 +40,7 @@ def drag(desktop, source, viewer):
 
 
 def drop(desktop, viewer, paths, title):
-    """Nothing tells when a window has accepted what is over it: who lets go too early tries again."""
+    """Nothing tells when a window accepts what is over it: who lets go too early tries again."""
     source = subprocess.Popen([DRAG_SOURCE, *paths], env=desktop.env)
     try:
         window = wait_for('a window with files', lambda: desktop.windows('Files$'))[-1]

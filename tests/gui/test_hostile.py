@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hostile files, one after another in one viewer: it lives, answers, and shows what there is, or one
-reason why there is nothing.
+"""Hostile files, one after another in one viewer: it lives, answers, and shows what there is, or
+one reason why there is nothing.
 
     RINGSIDE_VIEWER=… RINGSIDE=… RINGSIDE_LIBEXEC=build/viewer/import \\
     tests/gui/test_hostile.py MAKE_TRACE MAKE_GUEST MAKE_ODD

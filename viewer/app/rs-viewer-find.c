@@ -44,7 +44,7 @@ static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 	g_autoptr(GError) error = NULL;
 
 	stop(self);
-	/* Another filter has come: rows have other numbers now. Who wants to, searches once more. */
+	/* Another filter has come: rows have other numbers. Who wants to, searches again. */
 	if (self->shown != rs_trace_document_shown(self->document)) {
 		g_clear_pointer(&self->matches, rs_trace_timeline_unref);
 		g_signal_emit(self, signals[CHANGED], 0);

@@ -102,7 +102,7 @@ static guint64 gaps_of(const RsTraceFlame *flame, guint source)
 	return flame->gaps[source % SOURCES];
 }
 
-/* Slices in which records are missing may have ended in the gap: nobody knows how long they were. */
+/* Slices in which records are missing may have ended in the gap: nobody knows how long. */
 static void drop_broken(RsTraceFlame *flame, Track *track)
 {
 	const guint64 gaps = gaps_of(flame, track->source);

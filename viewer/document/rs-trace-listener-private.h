@@ -24,8 +24,8 @@ void rs_trace_listener_free(RsTraceListener *listener);
 /* Progress is not known before the end. */
 void rs_trace_listener_status(RsTraceListener *listener, RsTraceLoaderStatus *out);
 /*
- * To the session, while it is there: a new reference. NULL: not yet, or not any more. It stays after
- * the end if that came because the file could not be written.
+ * To the session, while it is there: a new reference. NULL: not yet, or not any more. It stays
+ * after the end if that came because the file could not be written.
  */
 GDBusConnection *rs_trace_listener_connection(RsTraceListener *listener);
 
