@@ -130,14 +130,11 @@ static guint8 phase_of(RsViewerPairs *pairs, guint32 number)
 static gint64 task_of(const RsViewerPairs *pairs, const RsTraceTimelineRow *row)
 {
 	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(pairs->timeline, row->ring);
-	guint64 after;
-	guint32 tag = RS_TRACE_TASK_TAG_UNKNOWN;
+	guint32 tag;
 
 	if (!ring)
 		return -1;
-	after = rs_trace_series_rank(ring->tasks, row->ns + (row->ns < G_MAXUINT64));
-	if (after > 0)
-		rs_trace_series_read(ring->tasks, after - 1, 1, NULL, &tag);
+	tag = rs_trace_timeline_owner(ring, row->index);
 	return tag >= RS_TRACE_TASK_TAG_FIRST ? (gint64)tag : -2 - (gint64)row->ring;
 }
 
