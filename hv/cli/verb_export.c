@@ -256,7 +256,9 @@ static int run_parsed(const struct rs_verb *verb, const struct args *a, int argc
 	};
 	int code;
 
-	if (g_strcmp0(a->to, "list") == 0 && argc == 1) {
+	if (g_strcmp0(a->to, "list") == 0) {
+		if (argc > 1)
+			return rs_cli_usage(verb, "--to list takes no file");
 		print_formats();
 		return RS_CLI_OK;
 	}

@@ -97,9 +97,9 @@ def test_command_line():
         check(code == 0 and out.startswith('ringside-viewer '), f'--version: {out}')
         code, out, _ = desktop.command('--help')
         check(code == 0 and '--compare' in out, '--help names the options')
-        for args, wanted, what in ((['/nowhere/x.rst'], 1, '/nowhere/x.rst'), (['-s', 'none'], 3, 'none'),
+        for args, wanted, what in ((['/nowhere/x.rst'], 3, '/nowhere/x.rst'), (['-s', 'none'], 3, 'none'),
                                    (['--compare', '/dev/null'], 2, '--compare'),
-                                   (['-s', 'none', '/dev/null'], 2, '--session'), (['--wrong'], 1, '--wrong')):
+                                   (['-s', 'none', '/dev/null'], 2, '--session'), (['--wrong'], 2, '--wrong')):
             code, _, err = desktop.command(*args)
             check(code == wanted and what in err, f'{args}: {code}, {err}')
         code, _, err = desktop.command(env={'DISPLAY': '', 'WAYLAND_DISPLAY': ''})

@@ -12,6 +12,7 @@
 
 struct _RsViewerApplication {
 	AdwApplication parent;
+	gboolean is_parsed; /* the options were, without a mistake */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerApplication, rs_viewer_application, ADW_TYPE_APPLICATION)
@@ -139,6 +140,25 @@ static void shut_down(GApplication *application)
 	G_APPLICATION_CLASS(rs_viewer_application_parent_class)->shutdown(application);
 }
 
+/* ---- options ---- */
+
+static int check_options(GApplication *application, GVariantDict *options)
+{
+	RS_VIEWER_APPLICATION(application)->is_parsed = TRUE;
+	return rs_viewer_command_check(application, options);
+}
+
+/* GApplication has one code for all that fails. */
+static gboolean local_command_line(GApplication *application, char ***args, int *status)
+{
+	GApplicationClass *parent = G_APPLICATION_CLASS(rs_viewer_application_parent_class);
+	gboolean is_done = parent->local_command_line(application, args, status);
+
+	if (is_done && *status && !RS_VIEWER_APPLICATION(application)->is_parsed)
+		*status = RS_VIEWER_EXIT_USAGE;
+	return is_done;
+}
+
 /* ---- the object ---- */
 
 static void rs_viewer_application_class_init(RsViewerApplicationClass *class)
@@ -149,7 +169,8 @@ static void rs_viewer_application_class_init(RsViewerApplicationClass *class)
 	application_class->shutdown = shut_down;
 	application_class->activate = activate;
 	application_class->command_line = command_line;
-	application_class->handle_local_options = rs_viewer_command_check;
+	application_class->local_command_line = local_command_line;
+	application_class->handle_local_options = check_options;
 }
 
 static void rs_viewer_application_init(RsViewerApplication *application)

@@ -55,7 +55,9 @@ static int check_files(const char *const *paths)
 		g_autofree char *path = g_file_get_path(file);
 
 		if (path && g_access(path, R_OK) != 0)
-			return fail(RS_VIEWER_EXIT_FAILED, "%s: %s", *paths, g_strerror(errno));
+			return fail(errno == ENOENT ? RS_VIEWER_EXIT_NOT_FOUND
+						    : RS_VIEWER_EXIT_FAILED,
+				    "%s: %s", *paths, g_strerror(errno));
 	}
 	return -1;
 }

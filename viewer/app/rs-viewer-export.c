@@ -67,11 +67,9 @@ static const RsTraceExportFormat *selected_format(RsViewerExport *self)
 static void on_format(RsViewerExport *self)
 {
 	const RsTraceExportFormat *format = selected_format(self);
-	g_autofree char *summary = NULL, *markup = NULL;
+	g_autofree char *markup = NULL;
 
-	summary = g_strdup(format->summary);
-	*summary = g_ascii_toupper(*summary);
-	markup = g_markup_escape_text(summary, -1);
+	markup = g_markup_escape_text(_(format->summary), -1);
 	adw_action_row_set_subtitle(ADW_ACTION_ROW(self->format), markup);
 	gtk_widget_set_visible(GTK_WIDGET(self->columns_group), format->has_columns);
 	gtk_widget_set_visible(GTK_WIDGET(self->slices_group), format->too_deep != NULL);

@@ -45,7 +45,7 @@ static void show_state(RsViewerRecordBar *bar)
 	gtk_widget_set_sensitive(bar->snapshot, can);
 	gtk_widget_set_sensitive(bar->pause, bar->session && !bar->asking);
 	gtk_widget_set_tooltip_text(bar->record,
-				    why ? why : _("Record what the session has and what comes"));
+				    why ? why : _("Record to a file what comes from now on"));
 	gtk_widget_set_tooltip_text(bar->snapshot, why ? why : _("Keep what the rings hold now"));
 	gtk_button_set_label(GTK_BUTTON(bar->pause), bar->paused ? _("Resume") : _("Pause"));
 	gtk_widget_set_tooltip_text(bar->pause, bar->paused ? _("Let the guest go on")

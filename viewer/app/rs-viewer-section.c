@@ -136,6 +136,8 @@ RsViewerSection *rs_viewer_section_new(const char *title, gboolean expanded)
 	gtk_widget_set_margin_top(label, 6); /* as high as the button at its end */
 	gtk_widget_set_margin_bottom(label, 6);
 	gtk_expander_set_label_widget(GTK_EXPANDER(self->expander), label);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(self->expander),
+				       GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
 	gtk_expander_set_expanded(GTK_EXPANDER(self->expander), expanded);
 	gtk_widget_set_tooltip_text(self->copy, copy_name);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(self->copy), GTK_ACCESSIBLE_PROPERTY_LABEL,

@@ -10,6 +10,7 @@
 #include "rs-trace-stack.h"
 #include "rs-trace-text.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #define CPUS_PID 0x7f000000 /* of the vCPUs of the first source; those of others follow */
@@ -348,7 +349,7 @@ static gboolean chrome_close(gpointer self, GError **error)
 const RsTraceExportFormat rs_trace_export_chrome = {
 	.name = "chrome",
 	.is_text = TRUE,
-	.summary = "Chrome's trace event JSON: chrome://tracing, ui.perfetto.dev, speedscope",
+	.summary = N_("Chrome's trace event JSON: chrome://tracing, ui.perfetto.dev, speedscope"),
 	.suffix = ".json",
 	.open = chrome_open,
 	.record = chrome_record,

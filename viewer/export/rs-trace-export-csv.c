@@ -13,6 +13,7 @@
 #include "rs-trace-json.h"
 #include "rs-trace-text.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 typedef struct {
@@ -287,7 +288,7 @@ const RsTraceExportFormat rs_trace_export_csv = {
 	.name = "csv",
 	.is_text = TRUE,
 	.has_columns = TRUE,
-	.summary = "comma-separated values, a row for each record: spreadsheets, pandas, SQL",
+	.summary = N_("Comma-separated values, a row for each record: spreadsheets, pandas, SQL"),
 	.suffix = ".csv",
 	.open = csv_open,
 	.record = csv_record,

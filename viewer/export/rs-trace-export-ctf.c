@@ -2,6 +2,7 @@
 #include "rs-trace-ctf-private.h"
 #include "rs-trace-formats-private.h"
 
+#include <glib/gi18n.h>
 #include <ringside/name.h>
 #include <string.h>
 
@@ -332,7 +333,7 @@ static gboolean ctf_close(gpointer self, GError **error)
 
 const RsTraceExportFormat rs_trace_export_ctf = {
 	.name = "ctf",
-	.summary = "Common Trace Format 1.8, a directory: babeltrace2, Trace Compass",
+	.summary = N_("Common Trace Format 1.8, a directory: babeltrace2, Trace Compass"),
 	.suffix = ".ctf",
 	.is_directory = TRUE,
 	.open = ctf_open,

@@ -13,6 +13,7 @@
 #include "rs-trace-stack.h"
 #include "rs-trace-value.h"
 
+#include <glib/gi18n.h>
 #include <ringside/record.h>
 #include <ringside/ring.h>
 #include <string.h>
@@ -506,7 +507,7 @@ static gboolean dat_close(gpointer self, GError **error)
 
 const RsTraceExportFormat rs_trace_export_dat = {
 	.name = "trace.dat",
-	.summary = "for trace-cmd and KernelShark",
+	.summary = N_("For trace-cmd and KernelShark"),
 	.suffix = ".dat",
 	.open = dat_open,
 	.record = dat_record,

@@ -4,6 +4,8 @@
 #include "rs-trace-json.h"
 #include "rs-trace-text.h"
 
+#include <glib/gi18n.h>
+
 typedef struct {
 	const RsTraceExportConfig *config;
 	GString *out;
@@ -57,7 +59,7 @@ static void lines_free(gpointer self)
 const RsTraceExportFormat rs_trace_export_text = {
 	.name = "text",
 	.is_text = TRUE,
-	.summary = "a line of text for each record, as ringside report prints it",
+	.summary = N_("A line of text for each record, as ringside report prints it"),
 	.suffix = ".txt",
 	.open = lines_open,
 	.record = text_record,
@@ -68,7 +70,7 @@ const RsTraceExportFormat rs_trace_export_text = {
 const RsTraceExportFormat rs_trace_export_json = {
 	.name = "json",
 	.is_text = TRUE,
-	.summary = "a JSON object for each record, as ringside report --json prints it: jq",
+	.summary = N_("A JSON object for each record, as ringside report --json prints it: jq"),
 	.suffix = ".jsonl",
 	.open = lines_open,
 	.record = json_record,

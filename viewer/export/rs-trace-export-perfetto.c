@@ -9,6 +9,7 @@
 #include "rs-trace-spans.h"
 #include "rs-trace-text.h"
 
+#include <glib/gi18n.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -553,7 +554,7 @@ static gboolean pf_close(gpointer self, GError **error)
 
 const RsTraceExportFormat rs_trace_export_perfetto = {
 	.name = "perfetto",
-	.summary = "Perfetto's protobuf: ui.perfetto.dev, trace_processor",
+	.summary = N_("Perfetto's protobuf: ui.perfetto.dev, trace_processor"),
 	.suffix = ".pftrace",
 	.open = pf_open,
 	.record = pf_record,

@@ -38,7 +38,7 @@ typedef struct {
 /* A format. `self` is what open() returned. Every function may fail with G_IO_ERROR. */
 typedef struct {
 	const char *name;    /* as --to has it */
-	const char *summary; /* one line: what it is, and what opens it */
+	const char *summary; /* one line, to be translated: what it is, and what opens it */
 	const char *suffix;  /* what its files' names usually end with: ".csv" */
 	gboolean is_directory;
 	gboolean is_text;     /* made of lines, without bytes that a terminal obeys */
