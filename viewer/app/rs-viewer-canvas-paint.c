@@ -252,8 +252,8 @@ static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	if (strip->has_values)
 		range = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
 	if (strip->shared)
-		range = g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " deeper",
-						    "%" PRIu64 " deeper", (gulong)strip->shared),
+		range = g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
+						    "%'" PRIu64 " deeper", (gulong)strip->shared),
 					strip->shared);
 	if (!range || !progress)
 		return range ? g_steal_pointer(&range) : g_steal_pointer(&progress);
@@ -274,7 +274,7 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	int width;
 
 	if (is_lost)
-		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
+		text = g_strdup_printf(_("%'" PRIu64 " lost"), strip->lost);
 	else if (strip)
 		text = note_of(canvas, strip);
 	if (!text)

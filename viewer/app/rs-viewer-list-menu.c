@@ -36,8 +36,8 @@ static void copied(GObject *document, GAsyncResult *result, gpointer data)
 		notice = g_strdup_printf(
 			n < copying->wanted
 				? g_dngettext(NULL, "Only the first event could be copied",
-					      "Only the first %u events could be copied", n)
-				: g_dngettext(NULL, "%u event copied", "%u events copied", n),
+					      "Only the first %'u events could be copied", n)
+				: g_dngettext(NULL, "%'u event copied", "%'u events copied", n),
 			n);
 		rs_viewer_list_notice(self, notice);
 	}
