@@ -38,7 +38,7 @@ const RsViewerLook *rs_viewer_canvas_look(RsViewerCanvas *canvas)
 	look->is_dark = look->view.red + look->view.green + look->view.blue < 1.5f;
 	look->dim = with_alpha(look->text, look->text.alpha * (contrast ? 0.9f : 0.6f));
 	look->border = with_alpha(look->text, look->text.alpha * (contrast ? 0.5f : 0.18f));
-	look->grid = with_alpha(look->text, look->text.alpha * (contrast ? 0.2f : 0.08f));
+	look->grid = with_alpha(look->text, look->text.alpha * (contrast ? 0.14f : 0.08f));
 	look->marker_a = lookup(context, "marker_a_color", "#c64600");
 	look->marker_b = lookup(context, "marker_b_color", "#813d9c");
 	canvas->has_look = TRUE;

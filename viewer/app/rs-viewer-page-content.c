@@ -82,6 +82,8 @@ static GtkWidget *toggle(const char *icon, const char *label, const char *action
 
 	gtk_button_set_icon_name(GTK_BUTTON(button), icon);
 	rs_viewer_accels_set_tooltip(button, label, action);
+	/* The filter gets higher if it has a mistake. */
+	gtk_widget_set_valign(button, GTK_ALIGN_START);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
 				       -1);
 	gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
