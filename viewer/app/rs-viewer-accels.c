@@ -85,6 +85,21 @@ void rs_viewer_accels_install(GtkApplication *application)
 							      table[i].keys);
 }
 
+void rs_viewer_accels_set_tooltip(GtkWidget *widget, const char *text, const char *action)
+{
+	g_autofree char *keys = NULL, *tip = NULL;
+	GdkModifierType modifiers;
+	guint key;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table) && !keys; i++)
+		if (!g_strcmp0(table[i].action, action) &&
+		    gtk_accelerator_parse(table[i].keys[0], &key, &modifiers))
+			keys = gtk_accelerator_get_label(key, modifiers);
+	/* Translators: what a button does, and the key for it */
+	tip = keys ? g_strdup_printf(_("%s (%s)"), text, keys) : g_strdup(text);
+	gtk_widget_set_tooltip_text(widget, tip);
+}
+
 static void append(GString *xml, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 static void append(GString *xml, const char *format, ...)

@@ -211,8 +211,8 @@ static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint
 	}
 	if (lost > 0)
 		g_string_append_printf(out,
-				       g_dngettext(NULL, "\n%" PRIu64 " event lost here",
-						   "\n%" PRIu64 " events lost here", (gulong)lost),
+				       g_dngettext(NULL, "\n%'" PRIu64 " event lost here",
+						   "\n%'" PRIu64 " events lost here", (gulong)lost),
 				       lost);
 }
 
@@ -334,8 +334,8 @@ static void describe_events(RsViewerCanvas *canvas, GString *out, RsViewerLane *
 		g_string_append_printf(out, "\n%s", label);
 		if (count > 1)
 			g_string_append_printf(out,
-					       g_dngettext(NULL, " and %" PRIu64 " more event",
-							   " and %" PRIu64 " more events",
+					       g_dngettext(NULL, " and %'" PRIu64 " more event",
+							   " and %'" PRIu64 " more events",
 							   (gulong)(count - 1)),
 					       count - 1);
 	}

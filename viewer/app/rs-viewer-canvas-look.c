@@ -2,6 +2,8 @@
 /* Colours and texts of the canvas, from the theme. */
 #include "app/rs-viewer-canvas-private.h"
 
+#include <adwaita.h>
+
 #define LAYOUTS 2048u /* that are kept */
 
 static GdkRGBA lookup(GtkStyleContext *context, const char *name, const char *otherwise)
@@ -22,6 +24,8 @@ static GdkRGBA with_alpha(GdkRGBA colour, float alpha)
 const RsViewerLook *rs_viewer_canvas_look(RsViewerCanvas *canvas)
 {
 	GtkStyleContext *context = gtk_widget_get_style_context(GTK_WIDGET(canvas));
+	const gboolean contrast =
+		adw_style_manager_get_high_contrast(adw_style_manager_get_default());
 	RsViewerLook *look = &canvas->look;
 
 	if (canvas->has_look)
@@ -32,11 +36,11 @@ const RsViewerLook *rs_viewer_canvas_look(RsViewerCanvas *canvas)
 	look->accent = lookup(context, "accent_bg_color", "#3584e4");
 	look->error = lookup(context, "error_color", "#c01c28");
 	look->is_dark = look->view.red + look->view.green + look->view.blue < 1.5f;
-	look->dim = with_alpha(look->text, look->text.alpha * 0.6f);
-	look->border = with_alpha(look->text, look->text.alpha * 0.18f);
-	look->grid = with_alpha(look->text, look->text.alpha * 0.08f);
-	gdk_rgba_parse(&look->marker_a, look->is_dark ? "#ffa348" : "#c64600");
-	gdk_rgba_parse(&look->marker_b, look->is_dark ? "#dc8add" : "#813d9c");
+	look->dim = with_alpha(look->text, look->text.alpha * (contrast ? 0.9f : 0.6f));
+	look->border = with_alpha(look->text, look->text.alpha * (contrast ? 0.5f : 0.18f));
+	look->grid = with_alpha(look->text, look->text.alpha * (contrast ? 0.14f : 0.08f));
+	look->marker_a = lookup(context, "marker_a_color", "#c64600");
+	look->marker_b = lookup(context, "marker_b_color", "#813d9c");
 	canvas->has_look = TRUE;
 	return look;
 }

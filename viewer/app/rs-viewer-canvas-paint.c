@@ -252,19 +252,36 @@ static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	if (strip->has_values)
 		range = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
 	if (strip->shared)
-		range = g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " deeper",
-						    "%" PRIu64 " deeper", (gulong)strip->shared),
+		range = g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
+						    "%'" PRIu64 " deeper", (gulong)strip->shared),
 					strip->shared);
 	if (!range || !progress)
 		return range ? g_steal_pointer(&range) : g_steal_pointer(&progress);
 	return g_strdup_printf("%s · %s", progress, range);
 }
 
+/* How much is lost. Without the word, if only so the lane's name has its room, too. */
+static char *loss_of(RsViewerCanvas *canvas, const RsViewerLane *lane, double room)
+{
+	const RsViewerStrip *strip = lane->strip;
+	g_autofree char *text = g_strdup_printf(_("%'" PRIu64 " lost"), strip->lost);
+	PangoLayout *name = rs_viewer_canvas_title(canvas, lane->label);
+	int name_width, width;
+
+	pango_layout_set_width(name, -1);
+	pango_layout_get_pixel_size(name, &name_width, NULL);
+	pango_layout_get_pixel_size(rs_viewer_canvas_layout(canvas, text), &width, NULL);
+	if (name_width + width + 12 <= room)
+		return g_steal_pointer(&text);
+	return g_strdup_printf("%'" PRIu64, strip->lost);
+}
+
 /*
  * How much is lost, or what there is to say of a chosen lane: at the right end. Returns its width.
+ * `x` is where the lane's name begins.
  */
 static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
-			double y, double right)
+			double x, double y, double right)
 {
 	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
 	const RsViewerStrip *strip = lane->strip;
@@ -274,7 +291,7 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	int width;
 
 	if (is_lost)
-		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
+		text = loss_of(canvas, lane, right - x);
 	else if (strip)
 		text = note_of(canvas, strip);
 	if (!text)
@@ -318,7 +335,7 @@ static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 		draw_pin(canvas, snapshot, 10, y + lane->height / 2.0 - 6);
 		x = 28;
 	}
-	right -= draw_note(canvas, snapshot, lane, y, right);
+	right -= draw_note(canvas, snapshot, lane, x, y, right);
 	draw_label(canvas, snapshot, lane->label, x, has_note ? y + 12 : y + lane->height / 2.0,
 		   right - x - 4, is_heading ? &look->dim : &look->text);
 }

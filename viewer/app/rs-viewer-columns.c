@@ -186,8 +186,8 @@ static char *field_of(const RsViewerLine *line, const char *name)
 static char *text_of(const RsViewerLine *line)
 {
 	if (line->row.class == RS_TRACE_CLASS_LOSS)
-		return g_strdup_printf(g_dngettext(NULL, "%" PRIu64 " event lost",
-						   "%" PRIu64 " events lost", (gulong)line->lost),
+		return g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " event lost",
+						   "%'" PRIu64 " events lost", (gulong)line->lost),
 				       line->lost);
 	if (line->read)
 		return one_line(bounded(line->read->text));

@@ -245,7 +245,7 @@ static void set_busy(RsViewerFigures *figures, gboolean busy)
 {
 	gtk_widget_set_visible(GTK_WIDGET(figures->progress), busy);
 	gtk_progress_bar_set_fraction(figures->progress, 0);
-	gtk_button_set_label(figures->measure, busy ? _("_Cancel") : _("_Measure"));
+	gtk_button_set_label(figures->measure, busy ? _("Cancel") : _("Measure"));
 }
 
 static void on_progress(double share, gpointer data)

@@ -116,9 +116,12 @@ static void snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 	float width = (float)gtk_widget_get_width(widget) / (float)MAX(histogram->n, 1);
 	guint every = MAX(1, (guint)(72 / MAX(width, 1)));
 	guint64 most = 1;
-	GdkRGBA text, bar;
+	GtkStyleContext *context = gtk_widget_get_style_context(widget);
+	GdkRGBA text, bar, accent;
 
-	gtk_style_context_get_color(gtk_widget_get_style_context(widget), &text);
+	gtk_style_context_get_color(context, &text);
+	if (!gtk_style_context_lookup_color(context, "accent_bg_color", &accent))
+		accent = text;
 	for (guint i = 0; i < histogram->n; i++)
 		most = MAX(most, histogram->counts[histogram->first + i]);
 	for (guint i = 0; i < histogram->n; i++) {
@@ -126,7 +129,7 @@ static void snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 		double share = (double)histogram->counts[octave] / (double)most;
 		float height = histogram->counts[octave] ? (float)MAX(1, share * (HEIGHT - 4)) : 0;
 
-		gdk_rgba_parse(&bar, octave == histogram->chosen ? "#e66100" : "#3584e4");
+		bar = octave == histogram->chosen ? text : accent;
 		gtk_snapshot_append_color(snapshot, &bar,
 					  &GRAPHENE_RECT_INIT((float)i * width + 1,
 							      (float)HEIGHT - 2 - height,

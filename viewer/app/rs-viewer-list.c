@@ -9,21 +9,6 @@
 
 #define ROW_PAD 6 /* pixels of a row around its text */
 
-static const char css[] =
-	"eventlist > header > button { padding: 2px 6px; border-radius: 0; font-weight: normal; }"
-	"eventlist > header > button { min-height: 24px; background: none; box-shadow: none; }"
-	"eventlist > header > button:hover { background: alpha(currentColor, 0.07); }"
-	"eventlist > header > button > label { opacity: 0.75; }"
-	"eventlist > header { border-bottom: 1px solid @borders; background: @view_bg_color; }"
-	"eventrow { font-feature-settings: \"tnum\"; }"
-	"eventrow:hover { background-color: alpha(currentColor, 0.04); }"
-	"eventrow:selected { background-color: alpha(@accent_bg_color, 0.25); }"
-	"eventlist:focus eventrow.current { outline: 2px solid alpha(@accent_color, 0.6);"
-	"  outline-offset: -2px; }"
-	"eventrow.boot { font-weight: bold; }"
-	"eventrow.loss { color: @error_color; background-color: alpha(@error_bg_color, 0.15); }"
-	"eventrow.loss:selected { background-color: alpha(@error_bg_color, 0.35); }";
-
 enum {
 	PROP_0,
 	PROP_HADJUSTMENT,
@@ -466,21 +451,6 @@ void rs_viewer_list_load(RsViewerList *self, GKeyFile *file)
 
 /* ---- the widget ---- */
 
-static void add_css(void)
-{
-	static gsize added;
-	g_autoptr(GtkCssProvider) provider = NULL;
-
-	if (!g_once_init_enter(&added))
-		return;
-	provider = gtk_css_provider_new();
-	gtk_css_provider_load_from_data(provider, css, -1);
-	gtk_style_context_add_provider_for_display(gdk_display_get_default(),
-						   GTK_STYLE_PROVIDER(provider),
-						   GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
-	g_once_init_leave(&added, 1);
-}
-
 GtkWidget *rs_viewer_list_new(RsViewerView *view)
 {
 	RsViewerList *self = g_object_new(RS_VIEWER_TYPE_LIST, NULL);
@@ -565,7 +535,6 @@ static void rs_viewer_list_class_init(RsViewerListClass *class)
 
 static void rs_viewer_list_init(RsViewerList *self)
 {
-	add_css();
 	self->anchor = self->current = RS_VIEWER_ROW_NONE;
 	self->look.columns = rs_viewer_columns_new();
 	self->scroll.height = 1;

@@ -252,14 +252,13 @@ static void rectangle(GtkSnapshot *snapshot, const GdkRGBA *colour, double x, do
 }
 
 static void draw_marker(RsViewerOverview *overview, GtkSnapshot *snapshot, RsViewerMarker which,
-			const char *colour)
+			const char *name, const char *otherwise)
 {
-	GdkRGBA rgba;
+	const GdkRGBA rgba = colour_of(GTK_WIDGET(overview), name, otherwise, 1);
 	guint64 ns;
 
 	if (!rs_viewer_view_marker(overview->view, which, &ns))
 		return;
-	gdk_rgba_parse(&rgba, colour);
 	rectangle(snapshot, &rgba, (int)place_of(overview, ns), 0, 2, HEIGHT);
 }
 
@@ -320,8 +319,8 @@ static void overview_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 	rectangle(snapshot, &view, 0, 0, width, HEIGHT);
 	draw_counted(overview, snapshot);
 	draw_window(overview, snapshot);
-	draw_marker(overview, snapshot, RS_VIEWER_MARKER_A, "#e66100");
-	draw_marker(overview, snapshot, RS_VIEWER_MARKER_B, "#9141ac");
+	draw_marker(overview, snapshot, RS_VIEWER_MARKER_A, "marker_a_color", "#c64600");
+	draw_marker(overview, snapshot, RS_VIEWER_MARKER_B, "marker_b_color", "#813d9c");
 	if (rs_viewer_view_current(overview->view, &ns, &row)) {
 		const GdkRGBA text = colour_of(widget, "view_fg_color", "#2e3436", 1);
 

@@ -2,6 +2,7 @@
 /* Which widgets a page has, and what they say to each other. */
 #include "rs-viewer-page-private.h"
 
+#include "app/rs-viewer-accels.h"
 #include "app/rs-viewer-control.h"
 #include "app/rs-viewer-figures.h"
 #include "app/rs-viewer-remarks.h"
@@ -84,7 +85,9 @@ static GtkWidget *toggle(const char *icon, const char *label, const char *action
 	GtkWidget *button = gtk_toggle_button_new();
 
 	gtk_button_set_icon_name(GTK_BUTTON(button), icon);
-	gtk_widget_set_tooltip_text(button, label);
+	rs_viewer_accels_set_tooltip(button, label, action);
+	/* The filter gets higher if it has a mistake. */
+	gtk_widget_set_valign(button, GTK_ALIGN_START);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
 				       -1);
 	gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
@@ -102,6 +105,8 @@ static GtkWidget *filter_row(RsViewerPage *page)
 	gtk_widget_set_hexpand(GTK_WIDGET(page->filter), TRUE);
 	gtk_widget_set_margin_start(row, 6);
 	gtk_widget_set_margin_end(row, 6);
+	gtk_widget_set_margin_top(row, 6);
+	gtk_widget_set_margin_bottom(row, 6);
 	gtk_box_append(GTK_BOX(row), GTK_WIDGET(page->filter));
 	if (rs_trace_document_is_live(page->document))
 		gtk_box_append(GTK_BOX(row), toggle("media-seek-forward-symbolic",

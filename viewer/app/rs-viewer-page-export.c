@@ -45,7 +45,7 @@ static void on_exported(RsViewerPage *page, const char *path, const char *text)
 	g_autofree char *markup = g_markup_escape_text(text, -1);
 	AdwToast *toast = adw_toast_new(markup);
 
-	adw_toast_set_button_label(toast, _("_Show in Folder"));
+	adw_toast_set_button_label(toast, _("Show in Folder"));
 	adw_toast_set_action_name(toast, "page.show-folder");
 	adw_toast_set_action_target_value(toast, g_variant_new_bytestring(path));
 	adw_toast_set_timeout(toast, 10);

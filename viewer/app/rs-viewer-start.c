@@ -6,6 +6,7 @@
 
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
+#include <string.h>
 
 #define TRACE_TYPE "application/x-ringside-trace"
 #define RECENT_MAX 10u
@@ -231,6 +232,19 @@ static int newer(gconstpointer a, gconstpointer b)
 	return x && y ? g_date_time_compare(y, x) : 0;
 }
 
+/* Below the home folder from there on: "~/traces". */
+static char *folder_of(const char *path)
+{
+	g_autofree char *folder = g_path_get_dirname(path);
+	const char *home = g_get_home_dir();
+	const gsize length = strlen(home);
+
+	if (length > 1 && g_str_has_prefix(folder, home) &&
+	    (!folder[length] || folder[length] == G_DIR_SEPARATOR))
+		return g_strconcat("~", folder + length, NULL);
+	return g_steal_pointer(&folder);
+}
+
 static void fill_recent(RsViewerStart *start)
 {
 	GList *all = gtk_recent_manager_get_items(gtk_recent_manager_get_default());
@@ -245,7 +259,7 @@ static void fill_recent(RsViewerStart *start)
 
 		if (!path || g_strcmp0(gtk_recent_info_get_mime_type(link->data), TRACE_TYPE) != 0)
 			continue;
-		folder = g_path_get_dirname(path);
+		folder = folder_of(path);
 		add_row(start->recent_list, "text-x-generic-symbolic", name, folder, path);
 		n++;
 	}

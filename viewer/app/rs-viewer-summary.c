@@ -109,6 +109,8 @@ static GtkLabel *add_label(GtkBox *box, const char *class)
 	gtk_widget_add_css_class(label, class);
 	gtk_widget_add_css_class(label, "numeric");
 	gtk_widget_set_visible(label, FALSE);
+	/* A narrow window does not get wider while a trace is read. */
+	gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
 	gtk_box_append(box, label);
 	return GTK_LABEL(label);
 }
@@ -149,6 +151,7 @@ static void rs_viewer_summary_init(RsViewerSummary *summary)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
 
+	gtk_widget_add_css_class(box, "summary");
 	gtk_widget_set_margin_start(box, 12);
 	gtk_widget_set_margin_end(box, 12);
 	summary->events = add_label(GTK_BOX(box), "dim-label");

@@ -485,31 +485,10 @@ static void rs_viewer_timeline_class_init(RsViewerTimelineClass *class)
 	gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_GROUP);
 }
 
-/* The canvas draws all of itself, so its focus is drawn over it. */
-static void load_style(void)
-{
-	static gboolean is_loaded;
-	g_autoptr(GtkCssProvider) provider = NULL;
-
-	if (is_loaded)
-		return;
-	is_loaded = TRUE;
-	provider = gtk_css_provider_new();
-	gtk_css_provider_load_from_data(provider,
-					"timeline:focus-visible, overview:focus-visible {"
-					" outline: 2px solid alpha(@accent_color, 0.5);"
-					" outline-offset: -2px; }",
-					-1);
-	gtk_style_context_add_provider_for_display(gdk_display_get_default(),
-						   GTK_STYLE_PROVIDER(provider),
-						   GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
-}
-
 static void rs_viewer_timeline_init(RsViewerTimeline *timeline)
 {
 	gtk_widget_set_hexpand(GTK_WIDGET(timeline), TRUE);
 	gtk_widget_set_vexpand(GTK_WIDGET(timeline), TRUE);
-	load_style();
 }
 
 GtkWidget *rs_viewer_timeline_new(RsViewerView *view)

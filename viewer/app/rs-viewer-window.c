@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-window.h"
 
+#include "app/rs-viewer-accels.h"
 #include "app/rs-viewer-compare.h"
 #include "app/rs-viewer-page.h"
 #include "app/rs-viewer-settings.h"
@@ -16,6 +17,7 @@ struct _RsViewerWindow {
 	AdwApplicationWindow parent;
 	AdwToastOverlay *toasts;
 	AdwWindowTitle *title;
+	GtkWidget *open, *home;
 	GtkMenuButton *menu;
 	AdwTabView *tabs;
 	GtkWidget *start; /* it is shown, or the tabs are */
@@ -338,6 +340,8 @@ static void rs_viewer_window_class_init(RsViewerWindowClass *class)
 						    "/org/ringside/Viewer/ui/window.ui");
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, toasts);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, title);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, open);
+	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, home);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, menu);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, tabs);
 	gtk_widget_class_bind_template_child(widget_class, RsViewerWindow, start);
@@ -364,6 +368,9 @@ static void rs_viewer_window_init(RsViewerWindow *window)
 	g_action_map_add_action_entries(G_ACTION_MAP(window), actions, G_N_ELEMENTS(actions),
 					window);
 	gtk_widget_init_template(GTK_WIDGET(window));
+	rs_viewer_accels_set_tooltip(window->open, _("Open trace files"), "win.open");
+	rs_viewer_accels_set_tooltip(window->home, _("Start page"), "win.start");
+	rs_viewer_accels_set_tooltip(GTK_WIDGET(window->menu), _("Main menu"), "win.menu");
 	gtk_window_set_default_size(GTK_WINDOW(window),
 				    rs_viewer_settings_number(settings, "window-width"),
 				    rs_viewer_settings_number(settings, "window-height"));
