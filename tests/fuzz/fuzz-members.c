@@ -143,6 +143,16 @@ int rs_regions_renew(struct rs_regions *r, uint32_t index, struct rs_error *err)
 	return 0;
 }
 
+int rs_regions_set_ring_mode(struct rs_regions *r, uint32_t mode, struct rs_error *err)
+{
+	abort();
+}
+
+void rs_region_set_ring_mode(const RsTraceRegion *region, uint32_t mode)
+{
+	abort();
+}
+
 void rs_regions_free(struct rs_regions *r)
 {
 }
