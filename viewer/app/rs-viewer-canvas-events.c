@@ -362,9 +362,9 @@ static void describe_slice(GString *out, const RsViewerLane *lane, guint64 from,
 		g_autofree char *label =
 			rs_trace_escape(slice.begin ? slice.begin->label : "", -1, NULL);
 		g_autofree char *duration =
-			slice.until == G_MAXUINT64
-				? g_strdup(_("has not ended"))
-				: rs_viewer_time_duration(slice.until - slice.from);
+			slice.until == G_MAXUINT64 ? g_strdup(_("has not ended"))
+			: slice.is_given_up        ? g_strdup(_("its end is missing"))
+					    : rs_viewer_time_duration(slice.until - slice.from);
 
 		g_string_append_printf(out, "\n%s · %s", *label ? label : _("slice"), duration);
 		if (row == RS_VIEWER_PAIR_ROWS - 1 && strip->shared)
