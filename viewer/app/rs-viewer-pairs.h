@@ -6,7 +6,8 @@
  * are tasks of their own. An end without a begin is passed over, and a slice without an end lasts.
  *
  * What is deeper than RS_VIEWER_PAIR_ROWS shares the last row. Of each task the outermost
- * RS_VIEWER_PAIR_ROWS slices are known; those in them are only counted, and as many ends are theirs.
+ * RS_VIEWER_PAIR_ROWS slices are known. Those in them are only counted, and as many ends are
+ * theirs.
  *
  * Ends may be missing. Slices are then given up: they are drawn until then, and nobody knows how
  * long they were. Ends that come for them later have no begin.
