@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which events a lane has: the nearest to a moment, the next one, and what is at a place. */
 #include "app/rs-viewer-canvas-private.h"
+#include "app/rs-viewer-describe.h"
 #include "app/rs-viewer-mark.h"
 #include "app/rs-viewer-time.h"
 #include "rs-trace-escape.h"
@@ -9,8 +10,6 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
-
-#define LOSSES_MAX 100000u
 
 /* The events of a lane in their order: a series, or all rows of a timeline. */
 typedef struct {
@@ -189,107 +188,6 @@ gboolean rs_viewer_canvas_step(RsViewerCanvas *canvas, gboolean forward)
 
 /* ---- what there is ---- */
 
-static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint64 from,
-			    guint64 until)
-{
-	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
-	guint low = 0, high = ring->losses->len;
-	guint64 lost = 0;
-
-	while (low < high) {
-		const guint middle = low + (high - low) / 2;
-
-		if (losses[middle].ns < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (guint i = low; i < ring->losses->len && i < low + LOSSES_MAX; i++) {
-		if (losses[i].since >= until)
-			break;
-		lost += losses[i].lost;
-	}
-	if (lost > 0)
-		g_string_append_printf(out,
-				       g_dngettext(NULL, "\n%'" PRIu64 " event lost here",
-						   "\n%'" PRIu64 " events lost here", (gulong)lost),
-				       lost);
-}
-
-static void append_task(GString *out, const RsTraceTimelineTask *task)
-{
-	g_autofree char *comm = rs_trace_escape(task->comm, (gssize)strnlen(task->comm, 64), NULL);
-
-	g_string_append_printf(out, "\n%s %u", comm, task->pid);
-}
-
-/* Which task has the vCPU at that moment, and since when. */
-static void describe_vcpu(GString *out, const RsTraceTimeline *all, const RsTraceTimelineRing *ring,
-			  guint64 at)
-{
-	const guint64 index = rs_trace_series_rank(ring->tasks, at + (at < G_MAXUINT64));
-	const RsTraceTimelineTask *task;
-	guint64 ns[2];
-	guint32 tags[2];
-	guint n;
-
-	if (index == 0)
-		return;
-	n = rs_trace_series_read(ring->tasks, index - 1, 2, ns, tags);
-	if (n == 0 || tags[0] == RS_TRACE_TASK_TAG_UNKNOWN)
-		return;
-	task = rs_trace_timeline_task_of_tag(all, tags[0]);
-	if (task)
-		append_task(out, task);
-	else
-		g_string_append_printf(out, "\n%s", _("idle"));
-	if (n == 2) {
-		g_autofree char *duration = rs_viewer_time_duration(ns[1] - ns[0]);
-
-		g_string_append_printf(out, " · %s", duration);
-	}
-}
-
-/* What an event says to have lasted at that moment, and how long. FALSE: there is none. */
-static gboolean describe_lasting(GString *out, const RsTraceTimeline *all,
-				 const RsTraceTimelineRing *ring, guint64 at)
-{
-	const guint64 index = rs_trace_series_rank(ring->lasting, at + (at < G_MAXUINT64));
-	const RsTraceTimelineClass *class = NULL;
-	g_autofree char *label = NULL, *duration = NULL;
-	guint64 ns[2];
-	guint32 tags[2];
-
-	if (index > 0 && rs_trace_series_read(ring->lasting, index - 1, 2, ns, tags) == 2)
-		class = rs_trace_timeline_class(all, tags[0]);
-	if (!class)
-		return FALSE;
-	label = rs_trace_escape(class->label, -1, NULL);
-	duration = rs_viewer_time_duration(ns[1] - ns[0]);
-	g_string_append_printf(out, "\n%s · %s", label, duration);
-	return TRUE;
-}
-
-static void describe_state(GString *out, const RsTraceTimelineTask *task, guint64 at)
-{
-	static const char *const states[RS_TRACE_STATES] = {N_("state not known"), N_("running"),
-							    N_("runnable"),        N_("blocked"),
-							    N_("stopped"),         N_("dead")};
-	const guint64 index = rs_trace_series_rank(task->states, at + (at < G_MAXUINT64));
-	guint64 ns[2];
-	guint32 tags[2];
-	const guint n = index > 0 ? rs_trace_series_read(task->states, index - 1, 2, ns, tags) : 0;
-
-	if (n == 0 || tags[0] >= RS_TRACE_STATES)
-		return;
-	g_string_append_printf(out, "\n%s", _(states[tags[0]]));
-	if (n == 2) {
-		g_autofree char *duration = rs_viewer_time_duration(ns[1] - ns[0]);
-
-		g_string_append_printf(out, " · %s", duration);
-	}
-}
-
 static void describe_spans(RsViewerCanvas *canvas, GString *out, RsViewerLane *lane, guint64 from,
 			   guint64 until)
 {
@@ -300,17 +198,13 @@ static void describe_spans(RsViewerCanvas *canvas, GString *out, RsViewerLane *l
 	if (lane->kind == RS_VIEWER_LANE_RING) {
 		const RsTraceTimelineRing *ring = rs_viewer_strip_ring(all, lane, &number);
 
-		if (ring) {
-			if (!describe_lasting(out, all, ring, from))
-				describe_lasting(out, all, ring, until - 1);
-			describe_vcpu(out, all, ring, from);
-			describe_losses(out, ring, from, until);
-		}
+		if (ring)
+			rs_viewer_describe_ring(out, all, ring, from, until);
 	} else if (lane->kind == RS_VIEWER_LANE_TASK) {
 		const RsTraceTimelineTask *task = rs_viewer_strip_task(all, lane, &number);
 
 		if (task)
-			describe_state(out, task, from);
+			rs_viewer_describe_task(out, all, task, from);
 	}
 	rs_trace_timeline_unlock(all);
 }
@@ -362,9 +256,9 @@ static void describe_slice(GString *out, const RsViewerLane *lane, guint64 from,
 		g_autofree char *label =
 			rs_trace_escape(slice.begin ? slice.begin->label : "", -1, NULL);
 		g_autofree char *duration =
-			slice.until == G_MAXUINT64
-				? g_strdup(_("has not ended"))
-				: rs_viewer_time_duration(slice.until - slice.from);
+			slice.until == G_MAXUINT64 ? g_strdup(_("has not ended"))
+			: slice.is_given_up        ? g_strdup(_("its end is missing"))
+					    : rs_viewer_time_duration(slice.until - slice.from);
 
 		g_string_append_printf(out, "\n%s · %s", *label ? label : _("slice"), duration);
 		if (row == RS_VIEWER_PAIR_ROWS - 1 && strip->shared)

@@ -241,23 +241,36 @@ static char *progress_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return progress < 1 ? g_strdup_printf(_("%.0f %%"), floor(progress * 100)) : NULL;
 }
 
+static void append_note(GString *notes, char *note)
+{
+	if (note && notes->len > 0)
+		g_string_append(notes, " · ");
+	g_string_append(notes, note ? note : "");
+	g_free(note);
+}
+
 /*
- * Between which values a counter is, or how many slices have no row of their own, and how far it
- * has come. NULL: nothing is to be said.
+ * How far it has come, between which values a counter is, how many slices have no row of their own,
+ * and how many no end. NULL: nothing is to be said.
  */
 static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 {
-	g_autofree char *progress = progress_of(canvas, strip), *range = NULL;
+	GString *notes = g_string_new(NULL);
 
+	append_note(notes, progress_of(canvas, strip));
 	if (strip->has_values)
-		range = g_strdup_printf("%.6g – %.6g", strip->least, strip->most);
+		append_note(notes, g_strdup_printf("%.6g – %.6g", strip->least, strip->most));
 	if (strip->shared)
-		range = g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
-						    "%'" PRIu64 " deeper", (gulong)strip->shared),
-					strip->shared);
-	if (!range || !progress)
-		return range ? g_steal_pointer(&range) : g_steal_pointer(&progress);
-	return g_strdup_printf("%s · %s", progress, range);
+		append_note(notes, g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
+							       "%'" PRIu64 " deeper",
+							       (gulong)strip->shared),
+						   strip->shared));
+	if (strip->given_up)
+		append_note(notes, g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " without an end",
+							       "%'" PRIu64 " without an end",
+							       (gulong)strip->given_up),
+						   strip->given_up));
+	return g_string_free(notes, notes->len == 0);
 }
 
 /* How much is lost. Without the word, if only so the lane's name has its room, too. */

@@ -6,11 +6,21 @@
 
 #define SAME_TIME 64u
 #define COLOURS 8u /* two for each row: rows four apart have the same */
+/* In a tag of a row: what was there before was given up. */
+#define GIVEN_UP 16u
 
 /* A slice that is open. */
 typedef struct {
 	guint row;
+	guint source; /* of its begin */
 } Open;
+
+typedef struct {
+	GArray *open;   /* Open, the outermost first, RS_VIEWER_PAIR_ROWS at most; NULL: none */
+	guint64 deeper; /* that are open inside of these */
+	guint turns;    /* so often one has begun in there after an end */
+	gboolean ended; /* its last record was an end */
+} Task;
 
 struct _RsViewerPairs {
 	gatomicrefcount refs;
@@ -18,17 +28,18 @@ struct _RsViewerPairs {
 	RsTraceGlob *begin, *end;
 	GByteArray *phases; /* by class; 0: not looked at yet */
 	guint64 next;       /* row of the timeline */
-	GHashTable *open;   /* task -> GArray of Open, the outermost first */
-	guint n_open;
+	GHashTable *tasks;  /* gint64 * -> Task */
+	/* source -> set of Task: all that may have open slices which that source began */
+	GHashTable *by_source;
 	guint in_row[RS_VIEWER_PAIR_ROWS]; /* slices that are open there */
 	guint begun[RS_VIEWER_PAIR_ROWS];  /* that ever were */
 	RsTracePalette palette;
 	RsTraceSeries *rows[RS_VIEWER_PAIR_ROWS];
 	guint n_rows;
-	guint64 count, unmatched, shared;
+	guint64 count, unmatched, shared, given_up;
 };
 
-enum { PHASE_NEW, PHASE_NONE, PHASE_BEGIN, PHASE_END };
+enum { PHASE_NEW, PHASE_NONE, PHASE_BEGIN, PHASE_END, PHASE_GAP };
 
 gboolean rs_viewer_pairs_split(const char *text, char **begin, char **end)
 {
@@ -52,8 +63,19 @@ static void fill_palette(RsTracePalette *palette)
 	const guint32 none = RS_TRACE_PALETTE_NONE;
 
 	palette->colours = g_array_new(FALSE, FALSE, sizeof(guint32));
-	g_array_append_val(palette->colours, none);
-	g_array_append_vals(palette->colours, colours, COLOURS);
+	for (guint tag = 0; tag <= GIVEN_UP + COLOURS; tag++) {
+		const guint colour = tag % GIVEN_UP;
+
+		g_array_append_val(
+			palette->colours,
+			*(colour > 0 && colour <= COLOURS ? &colours[colour - 1] : &none));
+	}
+}
+
+static void task_free(gpointer data)
+{
+	g_clear_pointer(&((Task *)data)->open, g_array_unref);
+	g_free(data);
 }
 
 RsViewerPairs *rs_viewer_pairs_new(RsTraceTimeline *timeline, const char *text)
@@ -69,8 +91,9 @@ RsViewerPairs *rs_viewer_pairs_new(RsTraceTimeline *timeline, const char *text)
 	pairs->begin = rs_trace_glob_new(begin);
 	pairs->end = rs_trace_glob_new(end);
 	pairs->phases = g_byte_array_new();
-	pairs->open = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
-					    (GDestroyNotify)g_array_unref);
+	pairs->tasks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, task_free);
+	pairs->by_source =
+		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
 	fill_palette(&pairs->palette);
 	for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
 		pairs->rows[i] = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &pairs->palette);
@@ -92,7 +115,8 @@ void rs_viewer_pairs_unref(RsViewerPairs *pairs)
 	for (guint i = 0; i < RS_VIEWER_PAIR_ROWS; i++)
 		rs_trace_series_free(pairs->rows[i]);
 	g_array_unref(pairs->palette.colours);
-	g_hash_table_unref(pairs->open);
+	g_hash_table_unref(pairs->by_source);
+	g_hash_table_unref(pairs->tasks);
 	g_byte_array_unref(pairs->phases);
 	rs_trace_glob_free(pairs->begin);
 	rs_trace_glob_free(pairs->end);
@@ -111,6 +135,8 @@ static guint8 phase_of(RsViewerPairs *pairs, guint32 number)
 	const RsTraceTimelineClass *class;
 	guint8 *phase;
 
+	if (number == RS_TRACE_CLASS_LOSS || number == RS_TRACE_CLASS_BOOT)
+		return PHASE_GAP;
 	if (number >= RS_TRACE_TIMELINE_CLASSES || number < RS_TRACE_CLASS_EVENTS)
 		return PHASE_NONE;
 	while (number >= pairs->phases->len)
@@ -127,68 +153,158 @@ static guint8 phase_of(RsViewerPairs *pairs, guint32 number)
 }
 
 /* Whose record it is: a task's tag, or a vCPU's idle task, or what nobody knows of it. */
-static gint64 task_of(const RsViewerPairs *pairs, const RsTraceTimelineRow *row)
+static Task *task_of(RsViewerPairs *pairs, const RsTraceTimelineRing *ring,
+		     const RsTraceTimelineRow *row)
 {
-	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(pairs->timeline, row->ring);
-	guint32 tag;
+	const guint32 tag = rs_trace_timeline_owner(ring, row->index);
+	const gint64 key = tag >= RS_TRACE_TASK_TAG_FIRST ? (gint64)tag : -1 - (gint64)row->ring;
+	Task *task = g_hash_table_lookup(pairs->tasks, &key);
 
-	if (!ring)
-		return -1;
-	tag = rs_trace_timeline_owner(ring, row->index);
-	return tag >= RS_TRACE_TASK_TAG_FIRST ? (gint64)tag : -2 - (gint64)row->ring;
+	if (!task) {
+		task = g_new0(Task, 1);
+		g_hash_table_insert(pairs->tasks, g_memdup2(&key, sizeof(key)), task);
+	}
+	return task;
 }
 
-static void begin(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 task)
+static void add_to_source(RsViewerPairs *pairs, guint source, Task *task)
 {
-	GArray *stack = g_hash_table_lookup(pairs->open, &task);
-	Open open = {0};
+	GHashTable *tasks = g_hash_table_lookup(pairs->by_source, GUINT_TO_POINTER(source));
 
-	if (pairs->n_open >= RS_VIEWER_PAIR_OPEN)
+	if (!tasks) {
+		tasks = g_hash_table_new(NULL, NULL);
+		g_hash_table_insert(pairs->by_source, GUINT_TO_POINTER(source), tasks);
+	}
+	g_hash_table_add(tasks, task);
+}
+
+/* `tag`: what comes then, if no other slice is open in the row. */
+static void close_row(RsViewerPairs *pairs, guint row, guint64 ns, guint32 tag)
+{
+	guint64 last;
+
+	if (--pairs->in_row[row] > 0)
 		return;
-	if (!stack) {
-		stack = g_array_new(FALSE, FALSE, sizeof(Open));
-		g_hash_table_insert(pairs->open, g_memdup2(&task, sizeof(task)), stack);
+	/* A slice is seen, however short it is. */
+	last = rs_trace_series_last(pairs->rows[row]);
+	rs_trace_series_append(pairs->rows[row], MAX(ns, last < G_MAXUINT64 ? last + 1 : last),
+			       tag);
+}
+
+static void give_up(RsViewerPairs *pairs, Task *task, guint64 ns)
+{
+	for (guint i = 0; i < task->open->len; i++)
+		close_row(pairs, g_array_index(task->open, Open, i).row, ns, GIVEN_UP);
+	pairs->given_up += task->open->len + task->deeper;
+	g_clear_pointer(&task->open, g_array_unref);
+	task->deeper = task->turns = 0;
+}
+
+static gboolean has_of_source(const Task *task, guint source)
+{
+	for (guint i = 0; task->open && i < task->open->len; i++)
+		if (g_array_index(task->open, Open, i).source == source)
+			return TRUE;
+	return FALSE;
+}
+
+/* Ends may be among what is missing. */
+static void take_gap(RsViewerPairs *pairs, guint source, guint64 ns)
+{
+	GHashTable *tasks = g_hash_table_lookup(pairs->by_source, GUINT_TO_POINTER(source));
+	GHashTableIter iter;
+	gpointer task;
+
+	if (!tasks)
+		return;
+	g_hash_table_iter_init(&iter, tasks);
+	while (g_hash_table_iter_next(&iter, &task, NULL))
+		if (has_of_source(task, source))
+			give_up(pairs, task, ns);
+	g_hash_table_remove_all(tasks);
+}
+
+/* Draws what begins. What was given up at this very time is not forgotten. */
+static void open_row(RsViewerPairs *pairs, guint row, guint64 ns)
+{
+	RsTraceSeries *series = pairs->rows[row];
+	const guint64 count = rs_trace_series_count(series);
+	guint64 last;
+	guint32 tag;
+
+	if (count == 0 || rs_trace_series_read(series, count - 1, 1, &last, &tag) != 1 || last < ns)
+		tag = 0;
+	pairs->in_row[row]++;
+	pairs->n_rows = MAX(pairs->n_rows, row + 1);
+	/* It has another colour than the one before it in its row, so that both are seen. */
+	pairs->begun[row]++;
+	rs_trace_series_append(series, ns,
+			       (tag & GIVEN_UP) + 1 + (2 * row + pairs->begun[row] % 2) % COLOURS);
+}
+
+static void begin(RsViewerPairs *pairs, Task *task, guint source, guint64 ns)
+{
+	Open open = {.source = source};
+
+	pairs->count++;
+	if (task->open && task->open->len == RS_VIEWER_PAIR_ROWS && task->ended &&
+	    ++task->turns > RS_VIEWER_PAIR_TURNS)
+		give_up(pairs, task, ns);
+	task->ended = FALSE;
+	if (!task->open)
+		task->open = g_array_new(FALSE, FALSE, sizeof(Open));
+	if (task->open->len == RS_VIEWER_PAIR_ROWS) {
+		task->deeper++;
+		pairs->shared++;
+		return;
 	}
 	/* Below the slice that it lies in. */
-	if (stack->len > 0)
-		open.row = g_array_index(stack, Open, stack->len - 1).row + 1;
+	if (task->open->len > 0)
+		open.row = g_array_index(task->open, Open, task->open->len - 1).row + 1;
 	while (open.row < RS_VIEWER_PAIR_ROWS - 1 && pairs->in_row[open.row] > 0)
 		open.row++;
 	open.row = MIN(open.row, RS_VIEWER_PAIR_ROWS - 1);
 	pairs->shared += pairs->in_row[open.row] > 0;
-	g_array_append_val(stack, open);
-	pairs->n_open++;
-	pairs->count++;
-	pairs->in_row[open.row]++;
-	pairs->n_rows = MAX(pairs->n_rows, open.row + 1);
-	/* It has another colour than the one before it in its row, so that both are seen. */
-	pairs->begun[open.row]++;
-	rs_trace_series_append(pairs->rows[open.row], row->ns,
-			       1 + (2 * open.row + pairs->begun[open.row] % 2) % COLOURS);
+	g_array_append_val(task->open, open);
+	add_to_source(pairs, source, task);
+	open_row(pairs, open.row, ns);
 }
 
-static void end(RsViewerPairs *pairs, const RsTraceTimelineRow *row, gint64 task)
+static void end(RsViewerPairs *pairs, Task *task, guint64 ns)
 {
-	GArray *stack = g_hash_table_lookup(pairs->open, &task);
-	guint64 last;
-	guint at;
+	guint row;
 
-	if (!stack) {
+	task->ended = TRUE;
+	if (!task->open) {
 		pairs->unmatched++;
 		return;
 	}
-	at = g_array_index(stack, Open, stack->len - 1).row;
-	if (stack->len == 1)
-		g_hash_table_remove(pairs->open, &task);
-	else
-		g_array_set_size(stack, stack->len - 1);
-	pairs->n_open--;
-	if (--pairs->in_row[at] > 0)
+	if (task->deeper > 0) {
+		task->deeper--;
 		return;
-	/* A slice is seen, however short it is. */
-	last = rs_trace_series_last(pairs->rows[at]);
-	rs_trace_series_append(pairs->rows[at], MAX(row->ns, last < G_MAXUINT64 ? last + 1 : last),
-			       0);
+	}
+	row = g_array_index(task->open, Open, task->open->len - 1).row;
+	task->turns = 0;
+	if (task->open->len == 1)
+		g_clear_pointer(&task->open, g_array_unref);
+	else
+		g_array_set_size(task->open, task->open->len - 1);
+	close_row(pairs, row, ns, 0);
+}
+
+static void take(RsViewerPairs *pairs, const RsTraceTimelineRow *row)
+{
+	const guint8 phase = phase_of(pairs, row->class);
+	const RsTraceTimelineRing *ring = rs_trace_timeline_ring(pairs->timeline, row->ring);
+
+	if (!ring || phase == PHASE_NONE)
+		return;
+	if (phase == PHASE_GAP)
+		take_gap(pairs, ring->source, row->ns);
+	else if (phase == PHASE_BEGIN)
+		begin(pairs, task_of(pairs, ring, row), ring->source, row->ns);
+	else
+		end(pairs, task_of(pairs, ring, row), row->ns);
 }
 
 guint rs_viewer_pairs_step(RsViewerPairs *pairs, guint n, gboolean complete)
@@ -204,14 +320,8 @@ guint rs_viewer_pairs_step(RsViewerPairs *pairs, guint n, gboolean complete)
 		return 0;
 	n = (guint)MIN(MIN(n, G_N_ELEMENTS(rows)), limit - pairs->next);
 	n = rs_trace_timeline_rows(pairs->timeline, pairs->next, n, rows);
-	for (guint i = 0; i < n; i++) {
-		const guint8 phase = phase_of(pairs, rows[i].class);
-
-		if (phase == PHASE_BEGIN)
-			begin(pairs, &rows[i], task_of(pairs, &rows[i]));
-		else if (phase == PHASE_END)
-			end(pairs, &rows[i], task_of(pairs, &rows[i]));
-	}
+	for (guint i = 0; i < n; i++)
+		take(pairs, &rows[i]);
 	pairs->next += n;
 	return n;
 }
@@ -241,6 +351,11 @@ guint64 rs_viewer_pairs_shared(const RsViewerPairs *pairs)
 	return pairs->shared;
 }
 
+guint64 rs_viewer_pairs_given_up(const RsViewerPairs *pairs)
+{
+	return pairs->given_up;
+}
+
 /* The event that begins a slice at that moment. NULL: it is none of the first at that time. */
 static const RsTraceTimelineClass *find_begin(RsViewerPairs *pairs, guint64 ns)
 {
@@ -264,10 +379,11 @@ gboolean rs_viewer_pairs_at(RsViewerPairs *pairs, guint row, guint64 ns, RsViewe
 		return FALSE;
 	after = rs_trace_series_rank(pairs->rows[row], ns + (ns < G_MAXUINT64));
 	n = after > 0 ? rs_trace_series_read(pairs->rows[row], after - 1, 2, times, tags) : 0;
-	if (n == 0 || tags[0] == 0)
+	if (n == 0 || tags[0] % GIVEN_UP == 0)
 		return FALSE;
 	*slice = (RsViewerSlice){.from = times[0],
 				 .until = n == 2 ? times[1] : G_MAXUINT64,
+				 .is_given_up = n == 2 && tags[1] >= GIVEN_UP,
 				 .begin = find_begin(pairs, times[0])};
 	return TRUE;
 }

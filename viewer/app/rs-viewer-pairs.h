@@ -5,10 +5,19 @@
  * task are nested: an end ends the latest slice of its task that is open. The idle tasks of vCPUs
  * are tasks of their own. An end without a begin is passed over, and a slice without an end lasts.
  *
- * What is deeper than RS_VIEWER_PAIR_ROWS shares the last row.
+ * What is deeper than RS_VIEWER_PAIR_ROWS shares the last row. Of each task the outermost
+ * RS_VIEWER_PAIR_ROWS slices are known. Those in them are only counted, and as many ends are
+ * theirs.
  *
- * Threads: any, under the lock of the timeline. Trust: records may be anything; what is open at
- * once is bounded.
+ * Ends may be missing. Slices are then given up: they are drawn until then, and nobody knows how
+ * long they were. Ends that come for them later have no begin.
+ *   - At a loss or a boot of a source, all slices of each task that has one from that source.
+ *   - All slices of a task that is at that depth for long: inside of the known ones it has begun
+ *     slices anew after an end RS_VIEWER_PAIR_TURNS times, and the next time is one too many. What
+ *     truly goes so deep and so often up and down looks the same, and is given up, too.
+ *
+ * Threads: any, under the lock of the timeline. Trust: records may be anything. What is known of a
+ * task is bounded, no matter what others do.
  */
 #ifndef RS_VIEWER_PAIRS_H
 #define RS_VIEWER_PAIRS_H
@@ -18,7 +27,7 @@
 G_BEGIN_DECLS
 
 #define RS_VIEWER_PAIR_ROWS 64u
-#define RS_VIEWER_PAIR_OPEN 65536u /* slices at once */
+#define RS_VIEWER_PAIR_TURNS 64u
 
 typedef struct _RsViewerPairs RsViewerPairs;
 
@@ -46,9 +55,12 @@ guint64 rs_viewer_pairs_count(const RsViewerPairs *pairs);
 guint64 rs_viewer_pairs_unmatched(const RsViewerPairs *pairs);
 /* Slices that share the last row with one that was open there. */
 guint64 rs_viewer_pairs_shared(const RsViewerPairs *pairs);
+/* Slices that were given up. */
+guint64 rs_viewer_pairs_given_up(const RsViewerPairs *pairs);
 
 typedef struct {
 	guint64 from, until;               /* until G_MAXUINT64: it has not ended */
+	gboolean is_given_up;              /* by then: its end is not known */
 	const RsTraceTimelineClass *begin; /* the event it begins with; NULL: not known */
 } RsViewerSlice;
 

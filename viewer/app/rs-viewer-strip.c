@@ -370,6 +370,7 @@ static void draw_pairs(RsViewerStrip *strip, const RsViewerFrame *frame)
 	for (guint i = 0; i < n; i++)
 		g_ptr_array_add(strip->rows, spans(frame, rs_viewer_pairs_row(strip->pairs, i)));
 	strip->shared = rs_viewer_pairs_shared(strip->pairs);
+	strip->given_up = rs_viewer_pairs_given_up(strip->pairs);
 	rs_trace_timeline_unlock(strip->pick);
 }
 

@@ -67,6 +67,7 @@ typedef struct {
 	gboolean has_values;
 	RsViewerPairs *pairs;      /* of a pair */
 	guint64 shared;            /* slices of it that share the last row */
+	guint64 given_up;          /* whose ends are missing */
 	guint fitted;              /* height that the lane was given for its rows; 0: none */
 	GCancellable *cancellable; /* when it is freed */
 } RsViewerStrip;
