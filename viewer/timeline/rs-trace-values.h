@@ -5,11 +5,16 @@
  *
  * A whole number takes as many bits as the numbers around it differ by, and so does its time: some
  * three to six bytes together. RS_TRACE_VALUES_MAX is for all of them: what comes after that is
- * counted, and not kept.
+ * counted, and not kept. So is what comes after the 256th of values that fall back in time ever
+ * farther.
  *
  * Threads: one thread appends. Any other looks between rs_trace_values_lock() and
  * rs_trace_values_unlock(); functions that take const values want that. Trust: values and times may
- * be anything; NaN counts as 0. A time of a ring that goes back counts as the last one.
+ * be anything; NaN counts as 0. A time of a ring that goes back counts as the last one. Of values
+ * of one time that which was appended last holds.
+ *
+ * To look at n columns takes some n steps if values were appended in the order of time, however
+ * many rings they are of, and up to 256 times as many if they were not.
  */
 #ifndef RS_TRACE_VALUES_H
 #define RS_TRACE_VALUES_H
