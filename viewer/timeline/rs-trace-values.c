@@ -35,7 +35,10 @@ struct _RsTraceValues {
 	GHashTable *rings; /* Ring, by its key */
 	Ring *ring;        /* of the last value; NULL: none came so far */
 	guint64 count, missing;
+	gsize counted; /* bytes of it that are in `all_bytes` */
 };
+
+static gsize all_bytes; /* of all values of the process; atomic */
 
 /* ---- the object ---- */
 
@@ -67,6 +70,7 @@ void rs_trace_values_unref(RsTraceValues *values)
 {
 	if (!values || !g_atomic_ref_count_dec(&values->refs))
 		return;
+	g_atomic_pointer_add(&all_bytes, -(gssize)values->counted);
 	g_array_unref(values->pending);
 	g_hash_table_unref(values->rings);
 	g_ptr_array_unref(values->runs);
@@ -136,17 +140,28 @@ static gboolean take(RsTraceValues *values, const Pending *item)
 	return TRUE;
 }
 
+/* Bytes of all values of the process, with what these have now. */
+static gsize all_size(RsTraceValues *values)
+{
+	const gsize size = rs_trace_values_size(values);
+	const gssize more = (gssize)(size - values->counted);
+
+	values->counted = size;
+	return (gsize)(g_atomic_pointer_add(&all_bytes, more) + more);
+}
+
 void rs_trace_values_flush(RsTraceValues *values)
 {
 	guint taken = 0;
 
 	rs_trace_values_lock(values);
 	/* Nothing is kept behind a gap: what is there is all up to one moment. */
-	if (!values->missing && rs_trace_values_size(values) < values->most)
+	if (!values->missing && all_size(values) < values->most)
 		while (taken < values->pending->len &&
 		       take(values, &g_array_index(values->pending, Pending, taken)))
 			taken++;
 	values->missing += values->pending->len - taken;
+	all_size(values);
 	rs_trace_values_unlock(values);
 	g_array_set_size(values->pending, 0);
 }

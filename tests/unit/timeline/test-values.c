@@ -171,6 +171,25 @@ static void test_limit(void)
 	g_assert_cmpuint(rs_trace_values_count(values), ==, count);
 }
 
+/* All share the room, and give it back. */
+static void test_shared_limit(void)
+{
+	g_autoptr(RsTraceValues) first = rs_trace_values_new_within(100000);
+	g_autoptr(RsTraceValues) second = rs_trace_values_new_within(100000);
+
+	for (guint i = 0; i < 200000; i++)
+		rs_trace_values_append(first, 0, 0, i, i % 10);
+	rs_trace_values_append(second, 0, 0, 7, 7);
+	rs_trace_values_flush(second);
+	g_assert_cmpuint(rs_trace_values_count(second), ==, 0);
+	g_assert_cmpuint(rs_trace_values_missing(second), ==, 1);
+	g_clear_pointer(&first, rs_trace_values_unref);
+	first = rs_trace_values_new_within(100000);
+	rs_trace_values_append(first, 0, 0, 7, 7);
+	rs_trace_values_flush(first);
+	g_assert_cmpuint(rs_trace_values_count(first), ==, 1);
+}
+
 /* Each of the first ones is earlier than all before it, and more than 256 of them are too many. */
 static void test_falling(void)
 {
@@ -232,6 +251,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/values/rings", test_rings);
 	g_test_add_func("/values/size", test_size);
 	g_test_add_func("/values/limit", test_limit);
+	g_test_add_func("/values/shared-limit", test_shared_limit);
 	g_test_add_func("/values/falling", test_falling);
 	g_test_add_func("/values/odd", test_odd);
 	return g_test_run();
