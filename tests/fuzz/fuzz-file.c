@@ -53,6 +53,13 @@ static void put_tables(RsTraceWriter *writer, guint source)
 	g_byte_array_unref(descs);
 }
 
+static void put_no_provider(RsTraceWriter *writer, guint source)
+{
+	const RsTraceWriterTable none = {0, NULL, 0, sizeof(struct rs_provider), NULL, 0};
+
+	rs_trace_writer_put_table(writer, RS_FILE_PROVIDER, source, &none, NULL);
+}
+
 /* `cut`: bytes that are missing at the end. */
 static void put_seed(const char *name, gint compression, gsize cut)
 {
@@ -64,6 +71,7 @@ static void put_seed(const char *name, gint compression, gsize cut)
 
 	for (guint i = 0; i < 2; i++) {
 		rs_trace_writer_put(writer, RS_FILE_SOURCE, i, &source, sizeof(source), NULL);
+		put_no_provider(writer, i);
 		put_tables(writer, i);
 	}
 	put_page(writer, 0, 0, 10);
@@ -142,6 +150,12 @@ static void go_about(RsTraceReader *reader, guint64 ns, guint64 all)
 		abort();
 }
 
+static void hear_event(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer unused)
+{
+	if (!event->name || !origin)
+		abort();
+}
+
 static void read_file(RsTraceFile *file, RsTraceFile *second)
 {
 	RsTraceReader *reader = rs_trace_reader_new(file);
@@ -151,6 +165,7 @@ static void read_file(RsTraceFile *file, RsTraceFile *second)
 
 	if (second && !rs_trace_reader_add(reader, second, NULL))
 		second = NULL;
+	rs_trace_reader_set_event_func(reader, hear_event, NULL);
 	read_all(reader, &events, &decoded);
 	if (events != decoded)
 		abort();

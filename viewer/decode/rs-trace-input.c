@@ -285,9 +285,12 @@ static const char *tell(RsTraceShared *shared, RsTraceFileSource *source,
 	const char *wrong = rs_trace_file_source_take(source, block);
 	struct rs_provider entry;
 
-	if (block->kind == RS_FILE_PROVIDER && shared->event && block->arg <= G_MAXUINT16)
+	/* Without a provider in it there is nothing to tell, and perhaps no schema. */
+	if (block->kind != RS_FILE_PROVIDER || !block->count)
+		return wrong;
+	if (shared->event && block->arg <= G_MAXUINT16)
 		tell_events(shared, source, (guint)block->arg);
-	if (block->kind == RS_FILE_PROVIDER && block->count && shared->provider) {
+	if (shared->provider) {
 		rs_trace_file_take(block, 0, &entry, sizeof(entry));
 		shared->provider(rs_trace_file_source_symbols(source), &entry,
 				 shared->provider_data);

@@ -308,6 +308,7 @@ RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *c
 
 	if (!picker)
 		return NULL;
+	rs_trace_picker_wait_turn(picker);
 	return rs_trace_picker_begin(picker);
 }
 
@@ -320,6 +321,7 @@ RsTraceTimeline *rs_trace_document_pick_values(RsTraceDocument *document,
 	*values = NULL;
 	if (!picker)
 		return NULL;
+	rs_trace_picker_wait_turn(picker);
 	*values = rs_trace_values_new();
 	rs_trace_picker_read_values(picker, field, *values);
 	return rs_trace_picker_begin(picker);

@@ -29,6 +29,8 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *fil
  * is.
  */
 void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text);
+/* Before it begins: it reads only while few others of the process do that wait as well. */
+void rs_trace_picker_wait_turn(RsTracePicker *picker);
 /*
  * Before it begins: what the field of that name has in records that match goes to `values`, to
  * which it keeps a reference. A record whose field is not there or is no number has none.

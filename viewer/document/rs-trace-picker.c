@@ -2,6 +2,7 @@
 #include "rs-trace-picker-private.h"
 #include "rs-trace-heads-private.h"
 #include "rs-trace-text.h"
+#include "rs-trace-turn-private.h"
 #include "rs-trace-value.h"
 #include "rs-trace-wish-private.h"
 
@@ -25,6 +26,7 @@ struct _RsTracePicker {
 	GError *error; /* what is wrong with the filters so far, or with the files */
 
 	/* Of the thread: */
+	gboolean waits;      /* it reads when it is its turn */
 	gboolean has_failed; /* `error` is of the files */
 	gint64 due;          /* monotonic us: not before, what came since is looked at */
 	RsTraceSelection *selection;
@@ -75,6 +77,23 @@ static void unref(RsTracePicker *picker)
 static gboolean is_over(const RsTracePicker *picker)
 {
 	return g_cancellable_is_cancelled(picker->cancellable) || rs_trace_picker_is_alone(picker);
+}
+
+static gboolean is_in_vain(gconstpointer picker)
+{
+	return is_over(picker);
+}
+
+/* FALSE: nobody wants it any more. */
+static gboolean begin_turn(const RsTracePicker *picker)
+{
+	return !picker->waits || rs_trace_turn_begin(is_in_vain, picker);
+}
+
+static void end_turn(const RsTracePicker *picker)
+{
+	if (picker->waits)
+		rs_trace_turn_end();
 }
 
 static void show(RsTracePicker *picker, double progress)
@@ -400,7 +419,10 @@ static gpointer work(gpointer data)
 	while (reader) {
 		had_ended = rs_trace_files_have_ended(picker->files);
 		size = rs_trace_files_size(picker->files);
-		take_all(picker, reader);
+		if (begin_turn(picker)) {
+			take_all(picker, reader);
+			end_turn(picker);
+		}
 		g_clear_object(&reader);
 		if (!had_ended && !is_over(picker))
 			reader = read_more(picker, size);
@@ -433,6 +455,11 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *fil
 	picker->heads = rs_trace_heads_new();
 	picker->line = g_string_new(NULL);
 	return picker;
+}
+
+void rs_trace_picker_wait_turn(RsTracePicker *picker)
+{
+	picker->waits = TRUE;
 }
 
 void rs_trace_picker_narrow(RsTracePicker *picker, const char *const *filters, const char *text)

@@ -1,40 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each ring has a lane of its own, in whose tail values are gathered. A full tail is sealed when
- * another value comes: its times become differences, and its values what they are above the least
- * one. Bounds of blocks, and of many blocks together, are kept aside.
+ * Values are in runs, in each of which times do not go back. A value goes to the first run that it
+ * is not too early for, and if there is none, begins one. So one run is enough for values that come
+ * in order, and there are never more than rings, nor than RUNS_MAX. The last times of runs fall
+ * from run to run. Of values with one time the one that came later is behind the other, or in a
+ * later run.
  */
 #include "timeline/rs-trace-values.h"
-#include "timeline/rs-trace-bits-private.h"
+#include "timeline/rs-trace-run-private.h"
 
 #include <math.h>
 
-#define BLOCK 128u
-#define FANOUT 64u /* bounds of a level for each of the level above */
-#define LEVELS 4u
 #define BATCH 4096u
-#define WHOLE 0x1p53 /* whole numbers up to that are kept as such */
-
-typedef struct {
-	double least, most;
-} Bounds;
-
-typedef struct {
-	guint8 *bits; /* BLOCK - 1 differences of times, then values */
-	guint8 time_width, value_width;
-	gboolean is_whole; /* values are whole numbers, less the least one; else as they are */
-} Block;
-
-typedef struct {
-	gint64 key;             /* of its source and ring */
-	GArray *bases;          /* guint64: time of each block's first value */
-	GArray *blocks;         /* Block */
-	GArray *bounds[LEVELS]; /* Bounds: of blocks, then of FANOUT of the level below */
-	RsTraceBits bits;
-	guint n_tail;
-	guint64 tail_ns[BLOCK];
-	double tail[BLOCK];
-} Lane;
+#define RUNS_MAX 256u
+#define RING_SIZE 64u /* bytes, with its place in the table */
 
 typedef struct {
 	gint64 key;
@@ -42,43 +21,26 @@ typedef struct {
 	double value;
 } Pending;
 
+typedef struct {
+	gint64 key; /* of its source and ring */
+	guint64 last_ns;
+} Ring;
+
 struct _RsTraceValues {
 	gatomicrefcount refs;
 	GMutex lock;
 	GArray *pending; /* of the appending thread */
 	gsize most;
-	GPtrArray *lanes;   /* Lane */
-	GHashTable *by_key; /* the same, by key_of() */
-	Lane *lane;         /* of the last value; NULL: none came so far */
+	GPtrArray *runs;   /* RsTraceRun */
+	GHashTable *rings; /* Ring, by its key */
+	Ring *ring;        /* of the last value; NULL: none came so far */
 	guint64 count, missing;
+	gsize counted; /* bytes of it that are in `all_bytes` */
 };
 
-/* Times of a block. */
-typedef struct {
-	guint block; /* G_MAXUINT: none */
-	guint64 ns[BLOCK];
-} Slot;
-
-/* Where a lane is looked at: the block at the begin of a column, and that at its end. */
-typedef struct {
-	const Lane *lane;
-	Slot slots[2];
-	guint last; /* slot that was used last */
-} Look;
+static gsize all_bytes; /* of all values of the process; atomic */
 
 /* ---- the object ---- */
-
-static void lane_free(gpointer data)
-{
-	Lane *lane = data;
-
-	g_array_unref(lane->bases);
-	g_array_unref(lane->blocks);
-	for (guint i = 0; i < LEVELS; i++)
-		g_array_unref(lane->bounds[i]);
-	rs_trace_bits_clear(&lane->bits);
-	g_free(lane);
-}
 
 RsTraceValues *rs_trace_values_new_within(gsize most)
 {
@@ -88,8 +50,8 @@ RsTraceValues *rs_trace_values_new_within(gsize most)
 	g_mutex_init(&values->lock);
 	values->most = most;
 	values->pending = g_array_new(FALSE, FALSE, sizeof(Pending));
-	values->lanes = g_ptr_array_new_with_free_func(lane_free);
-	values->by_key = g_hash_table_new(g_int64_hash, g_int64_equal);
+	values->runs = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_run_free);
+	values->rings = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
 	return values;
 }
 
@@ -108,9 +70,10 @@ void rs_trace_values_unref(RsTraceValues *values)
 {
 	if (!values || !g_atomic_ref_count_dec(&values->refs))
 		return;
+	g_atomic_pointer_add(&all_bytes, -(gssize)values->counted);
 	g_array_unref(values->pending);
-	g_hash_table_unref(values->by_key);
-	g_ptr_array_unref(values->lanes);
+	g_hash_table_unref(values->rings);
+	g_ptr_array_unref(values->runs);
 	g_mutex_clear(&values->lock);
 	g_free(values);
 }
@@ -127,133 +90,78 @@ void rs_trace_values_unlock(const RsTraceValues *values)
 
 /* ---- growing ---- */
 
-static void widen(Bounds *bounds, Bounds more)
+/* The first one that has nothing later than `ns`. NULL: there is no room for another one. */
+static RsTraceRun *run_for(RsTraceValues *values, guint64 ns)
 {
-	bounds->least = MIN(bounds->least, more.least);
-	bounds->most = MAX(bounds->most, more.most);
-}
+	guint low = 0, high = values->runs->len;
 
-static void widen_by(Bounds *bounds, double value)
-{
-	widen(bounds, (Bounds){value, value});
-}
+	while (low < high) {
+		const guint middle = low + (high - low) / 2;
+		const RsTraceRun *run = values->runs->pdata[middle];
 
-static gboolean is_whole(double value)
-{
-	return value >= -WHOLE && value <= WHOLE && value == trunc(value);
-}
-
-static guint64 encode(const Block *block, double base, double value)
-{
-	guint64 bits;
-
-	if (block->is_whole)
-		return (guint64)((gint64)value - (gint64)base);
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static double decode(const Block *block, double base, guint64 bits)
-{
-	double value;
-
-	if (block->is_whole)
-		return (double)((gint64)base + (gint64)bits);
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static void add_bounds(Lane *lane, Bounds bounds)
-{
-	for (guint level = 0; level < LEVELS; level++) {
-		const GArray *below = lane->bounds[level];
-
-		g_array_append_val(lane->bounds[level], bounds);
-		if (below->len % FANOUT)
-			return;
-		bounds = g_array_index(below, Bounds, below->len - FANOUT);
-		for (guint i = below->len - FANOUT + 1; i < below->len; i++)
-			widen(&bounds, g_array_index(below, Bounds, i));
+		if (rs_trace_run_last_ns(run) > ns)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	if (low == RUNS_MAX)
+		return NULL;
+	if (low == values->runs->len)
+		g_ptr_array_add(values->runs, rs_trace_run_new());
+	return values->runs->pdata[low];
 }
 
-static void seal(Lane *lane)
+/* No ring's time goes back. */
+static guint64 time_of(RsTraceValues *values, const Pending *item)
 {
-	Bounds bounds = {lane->tail[0], lane->tail[0]};
-	Block block = {.is_whole = TRUE};
-	guint64 largest = 0;
-	gsize times;
+	Ring *ring = values->ring;
 
-	for (guint i = 0; i < BLOCK; i++) {
-		widen_by(&bounds, lane->tail[i]);
-		block.is_whole &= is_whole(lane->tail[i]);
-		if (i > 0)
-			largest |= lane->tail_ns[i] - lane->tail_ns[i - 1];
+	if (!ring || ring->key != item->key)
+		ring = g_hash_table_lookup(values->rings, &item->key);
+	if (!ring) {
+		ring = g_new0(Ring, 1);
+		ring->key = item->key;
+		g_hash_table_insert(values->rings, &ring->key, ring);
 	}
-	block.time_width = (guint8)rs_trace_bits_width(largest);
-	block.value_width =
-		block.is_whole
-			? (guint8)rs_trace_bits_width(encode(&block, bounds.least, bounds.most))
-			: 64;
-	times = rs_trace_bits_bytes(BLOCK - 1, block.time_width);
-	block.bits = rs_trace_bits_take(&lane->bits,
-					times + rs_trace_bits_bytes(BLOCK, block.value_width));
-	for (guint i = 0; i < BLOCK; i++) {
-		if (i > 0)
-			rs_trace_bits_put(block.bits, i - 1, block.time_width,
-					  lane->tail_ns[i] - lane->tail_ns[i - 1]);
-		rs_trace_bits_put(block.bits + times, i, block.value_width,
-				  encode(&block, bounds.least, lane->tail[i]));
-	}
-	g_array_append_val(lane->bases, lane->tail_ns[0]);
-	g_array_append_val(lane->blocks, block);
-	add_bounds(lane, bounds);
-	lane->n_tail = 0;
+	values->ring = ring;
+	ring->last_ns = MAX(ring->last_ns, item->ns);
+	return ring->last_ns;
 }
 
-static Lane *lane_of(RsTraceValues *values, const Pending *item)
+static gboolean take(RsTraceValues *values, const Pending *item)
 {
-	Lane *lane = values->lane;
+	const guint64 ns = time_of(values, item);
+	RsTraceRun *run = run_for(values, ns);
 
-	if (lane && lane->key == item->key)
-		return lane;
-	lane = g_hash_table_lookup(values->by_key, &item->key);
-	if (lane)
-		return lane;
-	lane = g_new0(Lane, 1);
-	lane->key = item->key;
-	lane->bases = g_array_new(FALSE, FALSE, sizeof(guint64));
-	lane->blocks = g_array_new(FALSE, FALSE, sizeof(Block));
-	for (guint i = 0; i < LEVELS; i++)
-		lane->bounds[i] = g_array_new(FALSE, FALSE, sizeof(Bounds));
-	g_ptr_array_add(values->lanes, lane);
-	g_hash_table_insert(values->by_key, &lane->key, lane);
-	return lane;
-}
-
-static void take(RsTraceValues *values, const Pending *item)
-{
-	Lane *lane = values->lane = lane_of(values, item);
-	guint64 ns = item->ns;
-
-	if (lane->n_tail)
-		ns = MAX(ns, lane->tail_ns[lane->n_tail - 1]);
-	if (lane->n_tail == BLOCK)
-		seal(lane);
-	lane->tail_ns[lane->n_tail] = ns;
-	lane->tail[lane->n_tail++] = item->value;
+	if (!run)
+		return FALSE;
+	rs_trace_run_append(run, ns, item->value);
 	values->count++;
+	return TRUE;
+}
+
+/* Bytes of all values of the process, with what these have now. */
+static gsize all_size(RsTraceValues *values)
+{
+	const gsize size = rs_trace_values_size(values);
+	const gssize more = (gssize)(size - values->counted);
+
+	values->counted = size;
+	return (gsize)(g_atomic_pointer_add(&all_bytes, more) + more);
 }
 
 void rs_trace_values_flush(RsTraceValues *values)
 {
+	guint taken = 0;
+
 	rs_trace_values_lock(values);
 	/* Nothing is kept behind a gap: what is there is all up to one moment. */
-	if (values->missing || rs_trace_values_size(values) >= values->most)
-		values->missing += values->pending->len;
-	else
-		for (guint i = 0; i < values->pending->len; i++)
-			take(values, &g_array_index(values->pending, Pending, i));
+	if (!values->missing && all_size(values) < values->most)
+		while (taken < values->pending->len &&
+		       take(values, &g_array_index(values->pending, Pending, taken)))
+			taken++;
+	values->missing += values->pending->len - taken;
+	all_size(values);
 	rs_trace_values_unlock(values);
 	g_array_set_size(values->pending, 0);
 }
@@ -282,254 +190,154 @@ guint64 rs_trace_values_missing(const RsTraceValues *values)
 
 gsize rs_trace_values_size(const RsTraceValues *values)
 {
-	gsize size = sizeof(*values);
+	gsize size = sizeof(*values) + g_hash_table_size(values->rings) * RING_SIZE;
 
-	for (guint i = 0; i < values->lanes->len; i++) {
-		const Lane *lane = values->lanes->pdata[i];
-
-		size += sizeof(*lane) + lane->bits.packed +
-			lane->blocks->len * (sizeof(Block) + sizeof(guint64));
-		for (guint level = 0; level < LEVELS; level++)
-			size += lane->bounds[level]->len * sizeof(Bounds);
-	}
+	for (guint i = 0; i < values->runs->len; i++)
+		size += rs_trace_run_size(values->runs->pdata[i]);
 	return size;
 }
 
-static void look_begin(Look *look, const Lane *lane)
+/* The latest value of all that were looked at. */
+typedef struct {
+	double value;
+	guint64 ns;
+	gboolean is_there;
+} Latest;
+
+/* Of values with one time, the one that comes later here. */
+static void be_latest(Latest *latest, double value, guint64 ns)
 {
-	look->lane = lane;
-	look->last = 0;
-	look->slots[0].block = look->slots[1].block = G_MAXUINT;
+	if (!latest->is_there || ns >= latest->ns)
+		*latest = (Latest){value, ns, TRUE};
 }
 
-/* The block behind the last one is the tail. */
-static Slot *look_at(Look *look, guint block)
+static void be_latest_in(Latest *latest, RsTraceRunLook *look, guint64 index)
 {
-	const Lane *lane = look->lane;
-	const Block *from;
-	Slot *slot = &look->slots[look->last];
+	guint64 ns;
+	const double value = rs_trace_run_value(look, index, &ns);
 
-	if (slot->block == block)
-		return slot;
-	slot = &look->slots[look->last ^= 1];
-	if (slot->block == block)
-		return slot;
-	slot->block = block;
-	if (block == lane->blocks->len) {
-		memcpy(slot->ns, lane->tail_ns, lane->n_tail * sizeof(*slot->ns));
-		return slot;
-	}
-	from = &g_array_index(lane->blocks, Block, block);
-	slot->ns[0] = g_array_index(lane->bases, guint64, block);
-	for (guint i = 1; i < BLOCK; i++)
-		slot->ns[i] =
-			slot->ns[i - 1] + rs_trace_bits_get(from->bits, i - 1, from->time_width);
-	return slot;
-}
-
-/* One of a sealed block. */
-static double block_value(const Lane *lane, guint block, guint at)
-{
-	const Block *from = &g_array_index(lane->blocks, Block, block);
-	const guint8 *bits = from->bits + rs_trace_bits_bytes(BLOCK - 1, from->time_width);
-
-	return decode(from, g_array_index(lane->bounds[0], Bounds, block).least,
-		      rs_trace_bits_get(bits, at, from->value_width));
-}
-
-static guint64 lane_count(const Lane *lane)
-{
-	return (guint64)lane->blocks->len * BLOCK + lane->n_tail;
-}
-
-/* How many of the `n` times are earlier than `ns`. */
-static guint rank_of(const guint64 *times, guint n, guint64 ns)
-{
-	guint low = 0, high = n;
-
-	while (low < high) {
-		const guint middle = low + (high - low) / 2;
-
-		if (times[middle] < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* How many of the lane are earlier than `ns`. */
-static guint64 lane_rank(Look *look, guint64 ns)
-{
-	const Lane *lane = look->lane;
-	guint blocks = rank_of((const guint64 *)(void *)lane->bases->data, lane->bases->len, ns);
-
-	/* The tail is behind the last block. */
-	if (lane->n_tail && lane->tail_ns[0] < ns)
-		blocks = lane->blocks->len + 1;
-	if (!blocks)
-		return 0;
-	blocks--;
-	return (guint64)blocks * BLOCK + rank_of(look_at(look, blocks)->ns,
-						 blocks == lane->blocks->len ? lane->n_tail : BLOCK,
-						 ns);
-}
-
-static double lane_value(Look *look, guint64 index, guint64 *ns)
-{
-	const guint block = (guint)(index / BLOCK), at = index % BLOCK;
-
-	*ns = look_at(look, block)->ns[at];
-	return block < look->lane->blocks->len ? block_value(look->lane, block, at)
-					       : look->lane->tail[at];
-}
-
-/* Of whole blocks [from, until): as high as bounds are whole, and then down again. */
-static void widen_by_blocks(const Lane *lane, guint from, guint until, Bounds *bounds)
-{
-	guint level = 0;
-
-	while (from < until) {
-		while (level + 1 < LEVELS && from % FANOUT == 0 && until - from >= FANOUT) {
-			for (; until % FANOUT; until--)
-				widen(bounds,
-				      g_array_index(lane->bounds[level], Bounds, until - 1));
-			from /= FANOUT;
-			until /= FANOUT;
-			level++;
-		}
-		widen(bounds, g_array_index(lane->bounds[level], Bounds, from));
-		from++;
-	}
-}
-
-/* Of values [from, until) of a block, which are looked at only if they may make a difference. */
-static void widen_by_part(const Lane *lane, guint block, guint from, guint until, Bounds *bounds)
-{
-	const Bounds *all;
-
-	if (block == lane->blocks->len) {
-		for (guint i = from; i < until; i++)
-			widen_by(bounds, lane->tail[i]);
-		return;
-	}
-	all = &g_array_index(lane->bounds[0], Bounds, block);
-	if (all->least >= bounds->least && all->most <= bounds->most)
-		return;
-	for (guint i = from; i < until; i++)
-		widen_by(bounds, block_value(lane, block, i));
-}
-
-/* Of values [from, until). What lies in whole blocks comes first: it leaves less to look at. */
-static void widen_by_lane(const Lane *lane, guint64 from, guint64 until, Bounds *bounds)
-{
-	/* The tail may be full, and is no whole block. */
-	const guint first = (guint)(from / BLOCK);
-	const guint last = MIN((guint)(until / BLOCK), lane->blocks->len);
-	const guint head = from % BLOCK, tail = (guint)(until - (guint64)last * BLOCK);
-
-	if (first == last) {
-		widen_by_part(lane, first, head, tail, bounds);
-		return;
-	}
-	widen_by_blocks(lane, first + (head > 0), last, bounds);
-	if (head)
-		widen_by_part(lane, first, head, BLOCK, bounds);
-	widen_by_part(lane, last, 0, tail, bounds);
+	be_latest(latest, value, ns);
 }
 
 gboolean rs_trace_values_held(const RsTraceValues *values, guint64 ns, double *value, guint64 *when)
 {
-	guint64 latest = 0;
-	gboolean found = FALSE;
+	Latest latest = {0};
 
-	for (guint i = 0; i < values->lanes->len; i++) {
-		guint64 rank, then;
-		double there;
-		Look look;
+	for (guint i = 0; i < values->runs->len; i++) {
+		guint64 rank;
+		RsTraceRunLook look;
 
-		look_begin(&look, values->lanes->pdata[i]);
-		rank = lane_rank(&look, ns);
-		if (!rank)
-			continue;
-		there = lane_value(&look, rank - 1, &then);
-		/* Two of one time are in the order of rings. */
-		if (found && then < latest)
-			continue;
-		found = TRUE;
-		latest = then;
-		*value = there;
+		rs_trace_run_look(&look, values->runs->pdata[i]);
+		rank = rs_trace_run_rank(&look, ns);
+		if (rank)
+			be_latest_in(&latest, &look, rank - 1);
 	}
+	if (latest.is_there)
+		*value = latest.value;
 	if (when)
-		*when = latest;
-	return found;
+		*when = latest.ns;
+	return latest.is_there;
 }
 
 /* ---- columns ---- */
 
-/* What the lanes that were looked at so far have in a column. */
+/* What the runs that were looked at so far have in a column. */
 typedef struct {
-	Bounds inside; /* least > most: none */
-	double last;   /* of all that came by its end */
-	guint64 last_ns;
-	gboolean has, at_begin; /* one comes at the very begin */
+	RsTraceBounds inside; /* least > most: none */
+	Latest latest;        /* of these */
+	gboolean at_begin;    /* one comes at the very begin */
 } Cell;
 
-static void add_lane(const Lane *lane, const guint64 *edges, guint n, Cell *cells)
+/* Which column `ns` is in, from `column` on. It is in one. */
+static guint find_column(const guint64 *edges, guint n, guint column, guint64 ns)
 {
-	const guint64 count = lane_count(lane);
-	guint64 from, ns;
-	Look look;
+	if (ns < edges[column + 1])
+		return column;
+	column++;
+	return column + rs_trace_rank_of(edges + column + 1, n - column, ns + 1);
+}
 
-	look_begin(&look, lane);
-	from = lane_rank(&look, edges[0]);
-	for (guint i = 0; i < n; i++) {
-		/* Behind the last one there is nothing to look for. */
-		const guint64 until =
-			from < count ? MAX(lane_rank(&look, edges[i + 1]), from) : count;
-		Cell *cell = &cells[i];
-		double last;
+/* Values [from, until), one by one. */
+static void add_each(RsTraceRunLook *look, guint64 from, guint64 until, const guint64 *edges,
+		     guint n, Cell *cells)
+{
+	guint column = 0;
 
-		if (until > from) {
-			widen_by_lane(lane, from, until, &cell->inside);
-			lane_value(&look, from, &ns);
-			cell->at_begin |= ns == edges[i];
-		}
-		if (until > 0) {
-			last = lane_value(&look, until - 1, &ns);
-			if (!cell->has || ns >= cell->last_ns) {
-				cell->last = last;
-				cell->last_ns = ns;
-			}
-			cell->has = TRUE;
-		}
-		from = until;
+	for (guint64 i = from; i < until; i++) {
+		guint64 ns;
+		const double value = rs_trace_run_value(look, i, &ns);
+		Cell *cell;
+
+		column = find_column(edges, n, column, ns);
+		cell = &cells[column];
+		rs_trace_bounds_widen(&cell->inside, value);
+		be_latest(&cell->latest, value, ns);
+		cell->at_begin |= ns == edges[column];
 	}
+}
+
+/* The same, column by column. */
+static void add_many(RsTraceRunLook *look, guint64 from, guint64 until, const guint64 *edges,
+		     guint n, Cell *cells)
+{
+	for (guint i = 0; i < n && from < until; i++) {
+		const guint64 next = MAX(rs_trace_run_rank(look, edges[i + 1]), from);
+		Cell *cell = &cells[i];
+		guint64 ns;
+
+		if (next == from)
+			continue;
+		rs_trace_run_widen(look->run, from, next, &cell->inside);
+		rs_trace_run_value(look, from, &ns);
+		cell->at_begin |= ns == edges[i];
+		be_latest_in(&cell->latest, look, next - 1);
+		from = next;
+	}
+}
+
+/* `before`: the latest value before all columns. */
+static void add_run(const RsTraceRun *run, const guint64 *edges, guint n, Cell *cells,
+		    Latest *before)
+{
+	guint64 from, until;
+	RsTraceRunLook look;
+
+	rs_trace_run_look(&look, run);
+	from = rs_trace_run_rank(&look, edges[0]);
+	if (from > 0)
+		be_latest_in(before, &look, from - 1);
+	if (from == rs_trace_run_count(run))
+		return;
+	until = MAX(rs_trace_run_rank(&look, edges[n]), from);
+	if (until - from <= n)
+		add_each(&look, from, until, edges, n, cells);
+	else
+		add_many(&look, from, until, edges, n, cells);
 }
 
 void rs_trace_values_columns(const RsTraceValues *values, const guint64 *edges, guint n,
 			     RsTraceValueColumn *out)
 {
 	g_autofree Cell *cells = g_new0(Cell, n);
-	double held = 0;
-	gboolean holds = rs_trace_values_held(values, edges[0], &held, NULL);
+	Latest held = {0};
 
 	for (guint i = 0; i < n; i++)
-		cells[i].inside = (Bounds){INFINITY, -INFINITY};
-	for (guint i = 0; i < values->lanes->len; i++)
-		add_lane(values->lanes->pdata[i], edges, n, cells);
+		cells[i].inside = (RsTraceBounds){INFINITY, -INFINITY};
+	for (guint i = 0; i < values->runs->len; i++)
+		add_run(values->runs->pdata[i], edges, n, cells, &held);
 	for (guint i = 0; i < n; i++) {
-		Bounds bounds = cells[i].inside;
+		RsTraceBounds bounds = cells[i].inside;
 
 		/* The one before holds on, unless one comes at the very begin. */
-		if (holds && !cells[i].at_begin)
-			widen_by(&bounds, held);
-		out[i] = (RsTraceValueColumn){.has = cells[i].has};
-		if (cells[i].has) {
+		if (held.is_there && !cells[i].at_begin)
+			rs_trace_bounds_widen(&bounds, held.value);
+		if (cells[i].latest.is_there)
+			held = cells[i].latest;
+		out[i] = (RsTraceValueColumn){.has = held.is_there};
+		if (held.is_there) {
 			out[i].least = bounds.least;
 			out[i].most = bounds.most;
-			out[i].last = held = cells[i].last;
+			out[i].last = held.value;
 		}
-		holds = cells[i].has;
 	}
 }

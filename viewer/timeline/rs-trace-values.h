@@ -4,12 +4,17 @@
  * each one. A value holds until the next one, of whichever ring. Rings may be ahead of each other.
  *
  * A whole number takes as many bits as the numbers around it differ by, and so does its time: some
- * three to six bytes together. RS_TRACE_VALUES_MAX is for all of them: what comes after that is
- * counted, and not kept.
+ * three to six bytes together. All values of the process have RS_TRACE_VALUES_MAX together: what
+ * comes after that is counted, and not kept. So is what comes after the 256th of values that fall
+ * back in time ever farther.
  *
  * Threads: one thread appends. Any other looks between rs_trace_values_lock() and
  * rs_trace_values_unlock(); functions that take const values want that. Trust: values and times may
- * be anything; NaN counts as 0. A time of a ring that goes back counts as the last one.
+ * be anything; NaN counts as 0. A time of a ring that goes back counts as the last one. Of values
+ * of one time that which was appended last holds.
+ *
+ * To look at n columns takes some n steps if values were appended in the order of time, however
+ * many rings they are of, and up to 256 times as many if they were not.
  */
 #ifndef RS_TRACE_VALUES_H
 #define RS_TRACE_VALUES_H
@@ -29,7 +34,7 @@ typedef struct {
 } RsTraceValueColumn;
 
 RsTraceValues *rs_trace_values_new(void);
-/* With another limit, in bytes. */
+/* These get nothing more when all values of the process have so many bytes. */
 RsTraceValues *rs_trace_values_new_within(gsize most);
 RsTraceValues *rs_trace_values_ref(RsTraceValues *values);
 /* Any thread. NULL is accepted. */

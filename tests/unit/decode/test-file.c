@@ -316,6 +316,36 @@ static void test_contradictions(void)
 	}
 }
 
+static void hear_event(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer count)
+{
+	++*(guint *)count;
+}
+
+/* Blocks of no provider: they tell nothing, whether there is a schema or not. */
+static void test_no_provider(File *f, gconstpointer unused)
+{
+	static const RsTraceWriterTable none = {.stride = sizeof(struct rs_provider)};
+	g_autoptr(RsTraceReader) reader = NULL;
+	g_autoptr(GInputStream) stream = NULL;
+	g_autoptr(GBytes) bytes = NULL;
+	guint n_records = 0, n_events = 0;
+
+	put_source(f, 0, "a");
+	rs_trace_writer_put_table(f->writer, RS_FILE_PROVIDER, 0, &none, NULL);
+	PAGE(f, 0, 0, 0, 10);
+	put_schema(f, 0);
+	rs_trace_writer_put_table(f->writer, RS_FILE_PROVIDER, 0, &none, NULL);
+	end_window(f, 20);
+	bytes = finish(f);
+	stream = stream_of(bytes);
+	reader = rs_trace_reader_open_stream(stream, NULL, NULL);
+	rs_trace_reader_set_event_func(reader, hear_event, &n_events);
+	while (rs_trace_reader_next(reader, NULL, NULL))
+		n_records++;
+	g_assert_cmpuint(n_records, ==, 1);
+	g_assert_cmpuint(n_events, ==, 1);
+}
+
 /* A block of a kind that comes later, and a table whose elements have grown. */
 static void test_later(File *f, gconstpointer unused)
 {
@@ -531,6 +561,7 @@ int main(int argc, char **argv)
 	ADD("damaged/packed", &packed, test_damaged);
 	g_test_add_func("/decode/file/pages", test_pages);
 	g_test_add_func("/decode/file/contradictions", test_contradictions);
+	ADD("no-provider", NULL, test_no_provider);
 	ADD("later", NULL, test_later);
 	ADD("cut-index", NULL, test_cut_index);
 	ADD("foreign", NULL, test_foreign);

@@ -5,7 +5,6 @@
 
 #define N 60000u
 #define COLUMNS 50u
-#define RINGS 3u
 
 typedef struct {
 	guint64 ns;
@@ -40,16 +39,17 @@ static double any_value(GRand *rand, guint i)
 }
 
 /* One ring after the other: each is ahead of those behind it. In the end `items` is by time. */
-static RsTraceValues *fill(GRand *rand)
+static RsTraceValues *fill(GRand *rand, guint rings)
 {
-	/* The first one ends with a full block. */
-	static const guint begins[RINGS + 1] = {0, 100 * 128, 33333, N};
 	RsTraceValues *values = rs_trace_values_new();
+	guint i = 0;
 
-	for (guint ring = 0; ring < RINGS; ring++) {
+	for (guint ring = 0; ring < rings; ring++) {
+		/* The first one of few ends with a full block. */
+		const guint until = (ring + 1) * (N / rings) / 128 * 128;
 		guint64 ns = 10;
 
-		for (guint i = begins[ring]; i < begins[ring + 1]; i++) {
+		for (; i < (ring + 1 < rings ? until : N); i++) {
 			ns += (guint64)g_rand_int_range(rand, 0, i % 50 == 0 ? 5000 : 3);
 			items[i] = (Item){ns, ring, any_value(rand, i)};
 			rs_trace_values_append(values, 4, ring, ns, items[i].value);
@@ -93,10 +93,10 @@ static void check(const RsTraceValues *values, const guint64 *edges)
 }
 
 /* Against a look at each value. */
-static void test_columns(void)
+static void test_columns(gconstpointer rings)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(3);
-	g_autoptr(RsTraceValues) values = fill(rand);
+	g_autoptr(RsTraceValues) values = fill(rand, GPOINTER_TO_UINT(rings));
 	const guint64 end = items[N - 1].ns;
 
 	g_assert_cmpuint(rs_trace_values_count(values), ==, N);
@@ -125,6 +125,31 @@ static void test_size(void)
 	g_assert_cmpuint(rs_trace_values_size(values), <, 4000000);
 }
 
+/* What comes in order costs the same however many rings it is of. */
+static void test_rings(void)
+{
+	g_autoptr(RsTraceValues) values = rs_trace_values_new();
+	const guint rings = 60000;
+
+	for (guint i = 0; i < 10 * rings; i++)
+		rs_trace_values_append(values, 0, i % rings, i, i % 100);
+	rs_trace_values_flush(values);
+	g_assert_cmpuint(rs_trace_values_count(values), ==, 10 * rings);
+	g_assert_cmpuint(rs_trace_values_size(values), <, 10 * rings * 3 + rings * 100);
+	/* A ring's time does not go back, even if the others are behind it. */
+	rs_trace_values_append(values, 0, 1, 5, 777);
+	rs_trace_values_flush(values);
+	for (guint i = 1; i < 3; i++) {
+		const guint64 then = 9 * rings + 1;
+		guint64 when;
+		double held;
+
+		g_assert_true(rs_trace_values_held(values, then + i, &held, &when));
+		g_assert_cmpuint(when, ==, then + i - 1);
+		g_assert_cmpfloat(held, ==, i == 1 ? 777 : 2);
+	}
+}
+
 static void test_limit(void)
 {
 	g_autoptr(RsTraceValues) values = rs_trace_values_new_within(100000);
@@ -144,6 +169,45 @@ static void test_limit(void)
 	rs_trace_values_append(values, 0, 1, 7, 3);
 	rs_trace_values_flush(values);
 	g_assert_cmpuint(rs_trace_values_count(values), ==, count);
+}
+
+/* All share the room, and give it back. */
+static void test_shared_limit(void)
+{
+	g_autoptr(RsTraceValues) first = rs_trace_values_new_within(100000);
+	g_autoptr(RsTraceValues) second = rs_trace_values_new_within(100000);
+
+	for (guint i = 0; i < 200000; i++)
+		rs_trace_values_append(first, 0, 0, i, i % 10);
+	rs_trace_values_append(second, 0, 0, 7, 7);
+	rs_trace_values_flush(second);
+	g_assert_cmpuint(rs_trace_values_count(second), ==, 0);
+	g_assert_cmpuint(rs_trace_values_missing(second), ==, 1);
+	g_clear_pointer(&first, rs_trace_values_unref);
+	first = rs_trace_values_new_within(100000);
+	rs_trace_values_append(first, 0, 0, 7, 7);
+	rs_trace_values_flush(first);
+	g_assert_cmpuint(rs_trace_values_count(first), ==, 1);
+}
+
+/* Each of the first ones is earlier than all before it, and more than 256 of them are too many. */
+static void test_falling(void)
+{
+	g_autoptr(RsTraceValues) values = rs_trace_values_new();
+	const guint64 edges[2] = {0, 2000};
+	RsTraceValueColumn column;
+
+	for (guint i = 0; i < 300; i++)
+		rs_trace_values_append(values, 0, i, 1000 - i, i);
+	for (guint i = 0; i < 300; i++)
+		rs_trace_values_append(values, 0, i, 1001 + i, 5000);
+	rs_trace_values_flush(values);
+	g_assert_cmpuint(rs_trace_values_count(values), ==, 256);
+	g_assert_cmpuint(rs_trace_values_missing(values), ==, 600 - 256);
+	rs_trace_values_columns(values, edges, 1, &column);
+	g_assert_cmpfloat(column.least, ==, 0);
+	g_assert_cmpfloat(column.most, ==, 255);
+	g_assert_cmpfloat(column.last, ==, 0);
 }
 
 static void test_odd(void)
@@ -182,9 +246,13 @@ static void test_odd(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/values/columns", test_columns);
+	g_test_add_data_func("/values/columns", GUINT_TO_POINTER(3), test_columns);
+	g_test_add_data_func("/values/columns/rings", GUINT_TO_POINTER(200), test_columns);
+	g_test_add_func("/values/rings", test_rings);
 	g_test_add_func("/values/size", test_size);
 	g_test_add_func("/values/limit", test_limit);
+	g_test_add_func("/values/shared-limit", test_shared_limit);
+	g_test_add_func("/values/falling", test_falling);
 	g_test_add_func("/values/odd", test_odd);
 	return g_test_run();
 }
