@@ -241,36 +241,57 @@ static char *progress_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return progress < 1 ? g_strdup_printf(_("%.0f %%"), floor(progress * 100)) : NULL;
 }
 
-static void append_note(GString *notes, char *note)
+static void append_note(GString *notes, const char *separator, char *note)
 {
 	if (note && notes->len > 0)
-		g_string_append(notes, " · ");
+		g_string_append(notes, separator);
 	g_string_append(notes, note ? note : "");
 	g_free(note);
 }
 
 /*
  * How far it has come, between which values a counter is, how many slices have no row of their own,
- * and how many no end. NULL: nothing is to be said.
+ * and how many no end: up to two lines. NULL: nothing is to be said.
  */
 static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 {
 	GString *notes = g_string_new(NULL);
 
-	append_note(notes, progress_of(canvas, strip));
+	append_note(notes, "", progress_of(canvas, strip));
 	if (strip->has_values)
-		append_note(notes, g_strdup_printf("%.6g – %.6g", strip->least, strip->most));
+		append_note(notes, " · ",
+			    g_strdup_printf("%.6g – %.6g", strip->least, strip->most));
 	if (strip->shared)
-		append_note(notes, g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
-							       "%'" PRIu64 " deeper",
-							       (gulong)strip->shared),
-						   strip->shared));
+		append_note(
+			notes, " · ",
+			g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
+						    "%'" PRIu64 " deeper", (gulong)strip->shared),
+					strip->shared));
 	if (strip->given_up)
-		append_note(notes, g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " without an end",
-							       "%'" PRIu64 " without an end",
-							       (gulong)strip->given_up),
-						   strip->given_up));
+		append_note(notes, "\n",
+			    g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " without an end",
+							"%'" PRIu64 " without an end",
+							(gulong)strip->given_up),
+					    strip->given_up));
 	return g_string_free(notes, notes->len == 0);
+}
+
+/* Lines that end at `right`. Those that the lane is too low for are not drawn. */
+static void draw_notes(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
+		       double y, double right)
+{
+	g_autofree char *text = lane->strip ? note_of(canvas, lane->strip) : NULL;
+	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
+	double at = MIN(lane->height - 10.0, 32);
+
+	for (char **line = lines; *line && at <= lane->height - 10.0; line++, at += 16) {
+		PangoLayout *layout = rs_viewer_canvas_layout(canvas, *line);
+		int width;
+
+		pango_layout_get_pixel_size(layout, &width, NULL);
+		rs_viewer_canvas_draw_text(snapshot, layout, right - width - 6, y + at,
+					   &rs_viewer_canvas_look(canvas)->dim);
+	}
 }
 
 /* How much is lost. Without the word, if only so the lane's name has its room, too. */
@@ -290,32 +311,28 @@ static char *loss_of(RsViewerCanvas *canvas, const RsViewerLane *lane, double ro
 }
 
 /*
- * How much is lost, or what there is to say of a chosen lane: at the right end. Returns its width.
- * `x` is where the lane's name begins.
+ * How much is lost, or what there is to say of a chosen lane: at the right end. Returns the width
+ * that is not the label's. `x` is where
+ * the lane's name begins.
  */
 static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
 			double x, double y, double right)
 {
-	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
 	const RsViewerStrip *strip = lane->strip;
-	const gboolean is_lost = strip && strip->lost > 0;
 	g_autofree char *text = NULL;
 	PangoLayout *layout;
 	int width;
 
-	if (is_lost)
-		text = loss_of(canvas, lane, right - x);
-	else if (strip)
-		text = note_of(canvas, strip);
-	if (!text)
+	if (!strip || strip->lost == 0) {
+		draw_notes(canvas, snapshot, lane, y, right);
 		return 0;
+	}
+	text = loss_of(canvas, lane, right - x);
 	layout = rs_viewer_canvas_layout(canvas, text);
 	pango_layout_get_pixel_size(layout, &width, NULL);
-	rs_viewer_canvas_draw_text(
-		snapshot, layout, right - width - 6,
-		y + (is_lost ? lane->height / 2.0 : MIN(lane->height - 10.0, 32)),
-		is_lost ? &look->error : &look->dim);
-	return is_lost ? width + 8 : 0;
+	rs_viewer_canvas_draw_text(snapshot, layout, right - width - 6, y + lane->height / 2.0,
+				   &rs_viewer_canvas_look(canvas)->error);
+	return width + 8;
 }
 
 static void draw_header(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
