@@ -41,9 +41,9 @@ class Trace:
         self.desktop.key(key)
         return wait_for(what, lambda: ask(self.current()))
 
-    def typed(self, name, text):
+    def typed(self, name, text, role='entry'):
         """Whether the entry holds the text, which is typed again if some of it went elsewhere."""
-        entry = self.viewer.find('entry', name)
+        entry = self.viewer.find(role, name)
         self.desktop.key('ctrl+a')
         self.desktop.type(text)
         until = time.monotonic() + 3
@@ -104,5 +104,36 @@ def test_columns():
         trace.viewer.quit()
 
 
+def test_mistakes():
+    """A filter with a mistake changes nothing, and the focus stays in the entry."""
+    with Desktop() as desktop:
+        trace = Trace(desktop)
+
+        def apply(text):
+            desktop.key('ctrl+l')
+            wait_for('the entry has what is typed', lambda: trace.typed('Filter', text, role='text'))
+            desktop.key('Escape')
+            desktop.key('Return')
+
+        def stays(shown):
+            entry = trace.viewer.find('text', 'Filter')
+            wait_for('the focus is in the entry', lambda: entry.has('focused'))
+            wait_for('what was shown stays', lambda: trace.viewer.every('label', shown))
+            check(trace.rows(), 'there are rows')
+
+        apply('pool:take:')
+        shown = trace.viewer.find('label', re.compile('^[0-9,]+ shown')).name
+        apply('pool:take: nmae == x')
+        trace.viewer.find('label', re.compile("pool:take has no field 'nmae'"))
+        stays(shown)
+        desktop.shot('filter-mistake')
+        apply('pool:take: CPU ==')
+        trace.viewer.gone('label', re.compile("pool:take has no field 'nmae'"))
+        stays(shown)
+        desktop.key('ctrl+l', 'ctrl+a', 'BackSpace', 'Return')
+        trace.viewer.gone('label', shown)
+        trace.viewer.quit()
+
+
 if __name__ == '__main__':
-    run_tests([test_keys, test_find, test_columns])
+    run_tests([test_keys, test_find, test_columns, test_mistakes])
