@@ -199,7 +199,8 @@ char *rs_viewer_column_text(const RsViewerColumn *column, const RsViewerLine *li
 {
 	switch (column->kind) {
 	case RS_VIEWER_COLUMN_TIME:
-		return rs_viewer_time_moment(line->row.ns, style, wall);
+		return rs_viewer_time_moment(line->read ? line->read->ns : line->row.ns, style,
+					     wall);
 	case RS_VIEWER_COLUMN_DELTA:
 		return rs_viewer_time_difference(line->before, line->row.ns);
 	case RS_VIEWER_COLUMN_CPU:

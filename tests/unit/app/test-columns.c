@@ -26,7 +26,7 @@ static void check(RsViewerColumnKind kind, const RsViewerLine *line, const char 
 static void test_texts(void)
 {
 	char source[] = "guest", task[] = "init-1", event[] = "sched:switch", text[] = "a\nb\tc";
-	RsTraceRow row = {.text = text};
+	RsTraceRow row = {.text = text, .ns = 1400, .sorted_ns = 1500};
 	RsViewerLine line = {.row = {.ns = 1500, .class = RS_TRACE_CLASS_EVENTS},
 			     .before = 1000,
 			     .cpu = 3,
@@ -43,6 +43,9 @@ static void test_texts(void)
 	check(RS_VIEWER_COLUMN_TEXT, &line, "");
 	line.read = &row;
 	check(RS_VIEWER_COLUMN_TEXT, &line, "a b c");
+	/* The clock of its vCPU went back. */
+	check(RS_VIEWER_COLUMN_TIME, &line, "0.000001400");
+	check(RS_VIEWER_COLUMN_DELTA, &line, "+500 ns");
 	line.read = NULL;
 	line.failed = TRUE;
 	check(RS_VIEWER_COLUMN_TEXT, &line, "This record could not be read.");
