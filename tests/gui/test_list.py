@@ -53,7 +53,7 @@ class Trace:
 
     def is_line(self, said, line):
         if line.re is LOSS:
-            return f', loss, {line["lost"]} event' in said
+            return f', loss, {int(line["lost"]):,} event' in said
         return bool(ROW.match(said)) and all(part in said for part in (line['task'], line['event'], line['text'])) and \
             abs(float(ROW.match(said)['time']) - float(line['time'])) < 2e-6
 
@@ -82,7 +82,7 @@ def test_find():
         desktop.key('ctrl+f')
         wait_for('the entry has what is typed', lambda: trace.typed('Find in the events', event.upper()))
         desktop.key('Return')
-        trace.viewer.find('label', re.compile(rf'^{len(wanted)} match(es)?$'))
+        trace.viewer.find('label', re.compile(rf'^{len(wanted):,} match(es)?$'))
         check(True, f'{len(wanted)} matches are counted')
         first = wanted[1] if wanted[0] is trace.lines[0] else wanted[0]
         wait_for('the first match behind is current', lambda: trace.is_line(trace.current(), first))
@@ -101,6 +101,22 @@ def test_columns():
         wait_for('the column is hidden', lambda: not trace.viewer.every('push button', 'CPU'))
         wait_for('rows say it no more', lambda: any(
             re.match(r'^[\d.]+, [^C]', row.name) for row in trace.viewer.every('table row')))
+        trace.viewer.quit()
+
+
+def test_lost():
+    """How many events were lost between the markers, and numbers in groups of three digits."""
+    with Desktop() as desktop:
+        trace = Trace(desktop)
+        lost = sum(int(line['lost']) for line in trace.lines if line.re is LOSS)
+        trace.viewer.find('label', f'{lost:,} event{"s" * (lost != 1)} lost' if lost else re.compile('records'))
+        trace.goes('Home', 'Home leads to the first record', lambda said: trace.is_line(said, trace.lines[0]))
+        desktop.key('ctrl+1', 'm', 'ctrl+2')
+        trace.goes('End', 'End to the last one', lambda said: trace.is_line(said, trace.lines[-1]))
+        desktop.key('ctrl+1', 'n')
+        between = trace.viewer.find('label', re.compile('^A to B: ')).name
+        desktop.shot('lost')
+        check(between.endswith(f'{lost:,} lost') if lost else 'lost' not in between, f'{lost} events: {between}')
         trace.viewer.quit()
 
 
@@ -136,4 +152,4 @@ def test_mistakes():
 
 
 if __name__ == '__main__':
-    run_tests([test_keys, test_find, test_columns, test_mistakes])
+    run_tests([test_keys, test_find, test_columns, test_lost, test_mistakes])

@@ -194,6 +194,7 @@ static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint
 {
 	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
 	guint low = 0, high = ring->losses->len;
+	g_autofree char *number = NULL;
 	guint64 lost = 0;
 
 	while (low < high) {
@@ -209,11 +210,12 @@ static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint
 			break;
 		lost += losses[i].lost;
 	}
+	number = rs_viewer_number(lost);
 	if (lost > 0)
-		g_string_append_printf(out,
-				       g_dngettext(NULL, "\n%" PRIu64 " event lost here",
-						   "\n%" PRIu64 " events lost here", (gulong)lost),
-				       lost);
+		g_string_append_printf(
+			out,
+			ngettext("\n%s event lost here", "\n%s events lost here", (gulong)lost),
+			number);
 }
 
 static void append_task(GString *out, const RsTraceTimelineTask *task)

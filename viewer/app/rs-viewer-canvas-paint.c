@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A frame: rows of pixels are made under the trace's lock, and then all is drawn. */
 #include "app/rs-viewer-canvas-private.h"
+#include "app/rs-viewer-time.h"
 #include "timeline/rs-trace-raster.h"
 
 #include <glib/gi18n.h>
@@ -269,12 +270,13 @@ static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsV
 	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
 	const RsViewerStrip *strip = lane->strip;
 	const gboolean is_lost = strip && strip->lost > 0;
+	g_autofree char *lost = rs_viewer_number(is_lost ? strip->lost : 0);
 	g_autofree char *text = NULL;
 	PangoLayout *layout;
 	int width;
 
 	if (is_lost)
-		text = g_strdup_printf(_("%" PRIu64 " lost"), strip->lost);
+		text = g_strdup_printf(_("%s lost"), lost);
 	else if (strip)
 		text = note_of(canvas, strip);
 	if (!text)

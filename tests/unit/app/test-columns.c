@@ -53,7 +53,7 @@ static void test_texts(void)
 	line.lost = 1;
 	check(RS_VIEWER_COLUMN_TEXT, &line, "1 event lost");
 	line.lost = G_MAXUINT64;
-	check(RS_VIEWER_COLUMN_TEXT, &line, "18446744073709551615 events lost");
+	check(RS_VIEWER_COLUMN_TEXT, &line, "18,446,744,073,709,551,615 events lost");
 }
 
 /* However long a text is, and whatever bytes it has, what comes out is short and valid. */
