@@ -303,7 +303,7 @@ static void test_sizes(Fixture *f, gconstpointer unused)
 	}
 }
 
-/* A field that no event has is only known from the events. tear_down() sees that nothing is left. */
+/* A field that no event has is known from the events. tear_down() sees that nothing is left. */
 static void test_no_field(Fixture *f, gconstpointer unused)
 {
 	const char *const filters[] = {"no_such_field == 1", NULL};
