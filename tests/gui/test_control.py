@@ -200,8 +200,10 @@ def test_record():
         check(any(EVENT in line for line in lines), f'{len(lines)} lines can be read')
         live.press('push button', 'Pause')
         wait_for('the guest is paused', lambda: 'paused' in desktop.ringside('ps'))
+        live.viewer.find('label', 'Guest paused')
         live.press('push button', 'Resume')
         wait_for('and runs on', lambda: 'paused' not in desktop.ringside('ps'))
+        live.viewer.gone('label', 'Guest paused')
         live.end()
         live.viewer.quit()
 

@@ -41,9 +41,9 @@ class Trace:
         self.desktop.key(key)
         return wait_for(what, lambda: ask(self.current()))
 
-    def typed(self, name, text):
+    def typed(self, name, text, role='entry'):
         """Whether the entry holds the text, which is typed again if some of it went elsewhere."""
-        entry = self.viewer.find('entry', name)
+        entry = self.viewer.find(role, name)
         self.desktop.key('ctrl+a')
         self.desktop.type(text)
         until = time.monotonic() + 3
@@ -53,7 +53,7 @@ class Trace:
 
     def is_line(self, said, line):
         if line.re is LOSS:
-            return f', loss, {line["lost"]} event' in said
+            return f', loss, {int(line["lost"]):,} event' in said
         return bool(ROW.match(said)) and all(part in said for part in (line['task'], line['event'], line['text'])) and \
             abs(float(ROW.match(said)['time']) - float(line['time'])) < 2e-6
 
@@ -82,7 +82,7 @@ def test_find():
         desktop.key('ctrl+f')
         wait_for('the entry has what is typed', lambda: trace.typed('Find in the events', event.upper()))
         desktop.key('Return')
-        trace.viewer.find('label', re.compile(rf'^{len(wanted)} match(es)?$'))
+        trace.viewer.find('label', re.compile(rf'^{len(wanted):,} match(es)?$'))
         check(True, f'{len(wanted)} matches are counted')
         first = wanted[1] if wanted[0] is trace.lines[0] else wanted[0]
         wait_for('the first match behind is current', lambda: trace.is_line(trace.current(), first))
@@ -104,5 +104,52 @@ def test_columns():
         trace.viewer.quit()
 
 
+def test_lost():
+    """How many events were lost between the markers, and numbers in groups of three digits."""
+    with Desktop() as desktop:
+        trace = Trace(desktop)
+        lost = sum(int(line['lost']) for line in trace.lines if line.re is LOSS)
+        trace.viewer.find('label', f'{lost:,} event{"s" * (lost != 1)} lost' if lost else re.compile('records'))
+        trace.goes('Home', 'Home leads to the first record', lambda said: trace.is_line(said, trace.lines[0]))
+        desktop.key('ctrl+1', 'm', 'ctrl+2')
+        trace.goes('End', 'End to the last one', lambda said: trace.is_line(said, trace.lines[-1]))
+        desktop.key('ctrl+1', 'n')
+        between = trace.viewer.find('label', re.compile('^A to B: ')).name
+        desktop.shot('lost')
+        check(between.endswith(f'{lost:,} lost') if lost else 'lost' not in between, f'{lost} events: {between}')
+        trace.viewer.quit()
+
+
+def test_mistakes():
+    """A filter with a mistake changes nothing, and the focus stays in the entry."""
+    with Desktop() as desktop:
+        trace = Trace(desktop)
+
+        def apply(text):
+            desktop.key('ctrl+l')
+            wait_for('the entry has what is typed', lambda: trace.typed('Filter', text, role='text'))
+            desktop.key('Escape')
+            desktop.key('Return')
+
+        def stays(shown):
+            entry = trace.viewer.find('text', 'Filter')
+            wait_for('the focus is in the entry', lambda: entry.has('focused'))
+            wait_for('what was shown stays', lambda: trace.viewer.every('label', shown))
+            check(trace.rows(), 'there are rows')
+
+        apply('pool:take:')
+        shown = trace.viewer.find('label', re.compile('^[0-9,]+ shown')).name
+        apply('pool:take: nmae == x')
+        trace.viewer.find('label', re.compile("pool:take has no field 'nmae'"))
+        stays(shown)
+        desktop.shot('filter-mistake')
+        apply('pool:take: CPU ==')
+        trace.viewer.gone('label', re.compile("pool:take has no field 'nmae'"))
+        stays(shown)
+        desktop.key('ctrl+l', 'ctrl+a', 'BackSpace', 'Return')
+        trace.viewer.gone('label', shown)
+        trace.viewer.quit()
+
+
 if __name__ == '__main__':
-    run_tests([test_keys, test_find, test_columns])
+    run_tests([test_keys, test_find, test_columns, test_lost, test_mistakes])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A frame: rows of pixels are made under the trace's lock, and then all is drawn. */
 #include "app/rs-viewer-canvas-private.h"
+#include "app/rs-viewer-time.h"
 #include "timeline/rs-trace-raster.h"
 
 #include <glib/gi18n.h>
@@ -311,9 +312,8 @@ static char *loss_of(RsViewerCanvas *canvas, const RsViewerLane *lane, double ro
 }
 
 /*
- * How much is lost, or what there is to say of a chosen lane: at the right end. Returns the width
- * that is not the label's. `x` is where
- * the lane's name begins.
+ * How much is lost, or what there is to say of a chosen lane: at the right end. Returns the
+ * width that is not the label's. `x` is where the lane's name begins.
  */
 static double draw_note(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsViewerLane *lane,
 			double x, double y, double right)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "app/rs-viewer-record.h"
-#include <inttypes.h>
 
 #define FIELD_MAX 256u /* bytes of a field's name */
 
@@ -185,10 +184,11 @@ static char *field_of(const RsViewerLine *line, const char *name)
 
 static char *text_of(const RsViewerLine *line)
 {
+	g_autofree char *lost = rs_viewer_number(line->lost);
+
 	if (line->row.class == RS_TRACE_CLASS_LOSS)
-		return g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " event lost",
-						   "%'" PRIu64 " events lost", (gulong)line->lost),
-				       line->lost);
+		return g_strdup_printf(
+			ngettext("%s event lost", "%s events lost", (gulong)line->lost), lost);
 	if (line->read)
 		return one_line(bounded(line->read->text));
 	return g_strdup(line->failed ? _("This record could not be read.") : "");
@@ -199,7 +199,8 @@ char *rs_viewer_column_text(const RsViewerColumn *column, const RsViewerLine *li
 {
 	switch (column->kind) {
 	case RS_VIEWER_COLUMN_TIME:
-		return rs_viewer_time_moment(line->row.ns, style, wall);
+		return rs_viewer_time_moment(line->read ? line->read->ns : line->row.ns, style,
+					     wall);
 	case RS_VIEWER_COLUMN_DELTA:
 		return rs_viewer_time_difference(line->before, line->row.ns);
 	case RS_VIEWER_COLUMN_CPU:

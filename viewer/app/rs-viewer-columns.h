@@ -64,7 +64,10 @@ const char *rs_viewer_column_title(const RsViewerColumn *column);
 /* Whether it is a number, and so is set to the right. */
 gboolean rs_viewer_column_is_number(const RsViewerColumn *column);
 
-/* What a line has there: valid UTF-8 in one line, cut at RS_VIEWER_CELL_MAX. "": nothing. */
+/*
+ * What a line has there: valid UTF-8 in one line, cut at RS_VIEWER_CELL_MAX. "": nothing.
+ * The time is where the line stands in the order until its record was read, then the record's own.
+ */
 char *rs_viewer_column_text(const RsViewerColumn *column, const RsViewerLine *line,
 			    RsViewerTimeStyle style, guint64 wall);
 /* All that a line says, in the order of the columns that are shown: for who does not see it. */

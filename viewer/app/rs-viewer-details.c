@@ -55,6 +55,17 @@ static void add_text(RsViewerSection *section, const char *name, const char *val
 	rs_viewer_section_add(section, name, text, note, NULL);
 }
 
+/* A clock that goes back does not take the order of its ring with it. */
+static void show_order(RsViewerDetails *self, const RsTraceRow *row)
+{
+	g_autofree char *moment = rs_viewer_time_moment(row->sorted_ns, RS_VIEWER_TIME_SECONDS, 0);
+	g_autofree char *seconds = g_strdup_printf(_("%s s"), moment);
+
+	rs_viewer_section_add(self->sections[RECORD], _("Stands at"), seconds,
+			      row->sorted_ns > row->ns ? _("Its vCPU’s clock went back") : NULL,
+			      NULL);
+}
+
 static void show_time(RsViewerDetails *self, const RsTraceRow *row)
 {
 	guint64 wall = rs_trace_document_wall_time(rs_viewer_view_document(self->view));
@@ -63,6 +74,8 @@ static void show_time(RsViewerDetails *self, const RsTraceRow *row)
 	g_autofree char *date = rs_viewer_time_date(row->ns, wall);
 
 	rs_viewer_section_add(self->sections[RECORD], _("Time"), seconds, date, NULL);
+	if (row->sorted_ns != row->ns)
+		show_order(self, row);
 }
 
 static void show_task(RsViewerDetails *self, const RsTraceRow *row)

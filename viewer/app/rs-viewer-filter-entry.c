@@ -26,6 +26,7 @@ struct _RsViewerFilterEntry {
 	guint at;           /* in history; history->len: what is being written */
 	char *draft;
 	guint check;
+	int wrong; /* character where the mistake begins */
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerFilterEntry, rs_viewer_filter_entry, ADW_TYPE_BIN)
@@ -95,6 +96,7 @@ void rs_viewer_filter_entry_set_error(RsViewerFilterEntry *entry, guint at, guin
 	while (to < size && ((guchar)text[to] & 0xc0) == 0x80)
 		to++;
 	mark(entry, from, MAX(to, from));
+	entry->wrong = (int)g_utf8_strlen(text, (gssize)from);
 	gtk_widget_add_css_class(GTK_WIDGET(entry->entry), "error");
 	gtk_label_set_text(entry->message, shown);
 	gtk_widget_set_visible(GTK_WIDGET(entry->message), TRUE);
@@ -102,6 +104,11 @@ void rs_viewer_filter_entry_set_error(RsViewerFilterEntry *entry, guint at, guin
 				    GTK_ACCESSIBLE_INVALID_TRUE, -1);
 	gtk_accessible_update_property(GTK_ACCESSIBLE(entry->entry),
 				       GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, shown, -1);
+}
+
+void rs_viewer_filter_entry_go_to_error(RsViewerFilterEntry *entry)
+{
+	gtk_editable_set_position(GTK_EDITABLE(entry->entry), entry->wrong);
 }
 
 void rs_viewer_filter_entry_clear_error(RsViewerFilterEntry *entry)
@@ -270,8 +277,12 @@ void rs_viewer_filter_entry_apply(RsViewerFilterEntry *entry)
 {
 	rs_viewer_suggestions_hide(entry->suggestions);
 	g_clear_handle_id(&entry->check, g_source_remove);
-	if (!gtk_editable_get_editable(GTK_EDITABLE(entry->entry)) || !check(entry))
+	if (!gtk_editable_get_editable(GTK_EDITABLE(entry->entry)))
 		return;
+	if (!check(entry)) {
+		rs_viewer_filter_entry_go_to_error(entry);
+		return;
+	}
 	remember(entry, rs_viewer_filter_entry_text(entry));
 	g_signal_emit(entry, signals[APPLY], 0, rs_viewer_filter_entry_text(entry));
 }

@@ -52,6 +52,8 @@ void rs_viewer_filter_entry_set_error(RsViewerFilterEntry *entry, guint at, guin
  * place is marked.
  */
 void rs_viewer_filter_entry_set_session_error(RsViewerFilterEntry *entry, const char *message);
+/* The cursor goes to where the last mistake begins. */
+void rs_viewer_filter_entry_go_to_error(RsViewerFilterEntry *entry);
 void rs_viewer_filter_entry_clear_error(RsViewerFilterEntry *entry);
 
 G_END_DECLS

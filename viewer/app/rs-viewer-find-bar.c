@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-find-bar.h"
 
+#include "app/rs-viewer-time.h"
+
 #include <glib/gi18n.h>
-#include <inttypes.h>
 
 #define TEXT_MAX 1024 /* characters that are looked for */
 
@@ -32,6 +33,15 @@ static void show_error(RsViewerFindBar *self, const char *message)
 		message ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
 }
 
+static char *say_count(guint64 n, gboolean all)
+{
+	g_autofree char *number = rs_viewer_number(n);
+
+	return g_strdup_printf(all ? ngettext("%s match", "%s matches", (gulong)n)
+				   : ngettext("%s match so far", "%s matches so far", (gulong)n),
+			       number);
+}
+
 static void show_status(RsViewerFindBar *self)
 {
 	RsViewerFind *find = rs_viewer_list_finder(self->list);
@@ -46,11 +56,7 @@ static void show_status(RsViewerFindBar *self)
 	else
 		gtk_progress_bar_pulse(self->progress);
 	if (rs_viewer_find_count(find, &n, &all))
-		text = g_strdup_printf(all ? g_dngettext(NULL, "%" PRIu64 " match",
-							 "%" PRIu64 " matches", (gulong)n)
-					   : g_dngettext(NULL, "%" PRIu64 " match so far",
-							 "%" PRIu64 " matches so far", (gulong)n),
-				       n);
+		text = say_count(n, all);
 	gtk_label_set_text(self->status, text ? text : "");
 }
 

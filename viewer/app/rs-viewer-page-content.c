@@ -11,16 +11,23 @@
 #include "app/rs-viewer-summary.h"
 
 #include <glib/gi18n.h>
+#include <rs-trace-error.h>
 #include <string.h>
 
 /* ---- the filter ---- */
 
 gboolean rs_viewer_page_apply_filter(RsViewerPage *page, const char *text)
 {
+	g_autofree char *former = g_strdup(rs_trace_document_filter(page->document)[0]);
 	const char *const filters[] = {text, NULL};
 	g_autoptr(GError) error = NULL;
 
 	if (rs_trace_document_set_filter(page->document, *text ? filters : NULL, &error)) {
+		/* One that is applied again may have a mistake all the same. */
+		if (g_strcmp0(former, text) != 0) {
+			g_free(page->former_filter);
+			page->former_filter = g_steal_pointer(&former);
+		}
 		rs_viewer_filter_entry_clear_error(page->filter);
 		return TRUE;
 	}
@@ -56,11 +63,39 @@ static void update_fields(RsViewerPage *page)
 	rs_viewer_filter_entry_set_fields(page->filter, fields);
 }
 
-/* What a filter lacks is known only once records come. */
+static gboolean has_focus(RsViewerPage *page, gpointer part)
+{
+	GtkRoot *root = gtk_widget_get_root(GTK_WIDGET(page));
+	GtkWidget *focus = root ? gtk_root_get_focus(root) : NULL;
+
+	return focus && (focus == part || gtk_widget_is_ancestor(focus, part));
+}
+
+/*
+ * What a filter lacks is known only once records come. Then the former one comes back, as if the
+ * mistake had been seen at once, and the focus is at the mistake unless the user went elsewhere.
+ */
+static void restore_filter(RsViewerPage *page, const GError *wrong)
+{
+	g_autoptr(GError) error = g_error_copy(wrong);
+	g_autofree char *former = g_steal_pointer(&page->former_filter);
+	rs_trace_document_set_filter(page->document,
+				     former ? (const char *const[]){former, NULL} : NULL, NULL);
+	rs_viewer_filter_entry_set_session_error(page->filter, error->message);
+	if (has_focus(page, page->list))
+		gtk_widget_grab_focus(GTK_WIDGET(page->filter));
+	if (has_focus(page, page->filter))
+		rs_viewer_filter_entry_go_to_error(page->filter);
+}
+
 static void check_filter(RsViewerPage *page)
 {
 	const GError *error = rs_trace_document_filter_error(page->document);
 
+	if (g_error_matches(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION)) {
+		restore_filter(page, error);
+		return;
+	}
 	if (error)
 		rs_viewer_filter_entry_set_session_error(page->filter, error->message);
 	else if (page->filter_failed)

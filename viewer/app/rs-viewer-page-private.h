@@ -33,7 +33,8 @@ struct _RsViewerPage {
 	RsViewerDetails *details;
 	RsViewerFilterEntry *filter;
 	guint n_classes;        /* whose fields the filter knows */
-	gboolean filter_failed; /* which the records have shown */
+	gboolean filter_failed; /* it could not be read on for it */
+	char *former_filter;    /* it comes back if the records show a mistake; NULL: none */
 	AdwFlap *flap;          /* the pane at the side */
 	GtkStack *side;         /* "details" … */
 };

@@ -183,6 +183,7 @@ static void dispose(GObject *object)
 static void finalize(GObject *object)
 {
 	g_free(RS_VIEWER_PAGE(object)->title);
+	g_free(RS_VIEWER_PAGE(object)->former_filter);
 	G_OBJECT_CLASS(rs_viewer_page_parent_class)->finalize(object);
 }
 

@@ -4,21 +4,18 @@
 #include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 struct _RsViewerSummary {
 	AdwBin parent;
 	RsViewerView *view;
 	GtkLabel *events, *loss, *filter, *selection, *state;
 	GtkProgressBar *progress;
+	RsDBusSession1 *session; /* NULL: none */
+	gboolean paused;
 };
 
 G_DEFINE_FINAL_TYPE(RsViewerSummary, rs_viewer_summary, ADW_TYPE_BIN)
-
-/* With groups of three digits, as the locale has them. */
-static char *number(guint64 n)
-{
-	return g_strdup_printf("%'" G_GUINT64_FORMAT, n);
-}
 
 static void show(GtkLabel *label, const char *text)
 {
@@ -42,17 +39,17 @@ static void show_counts(RsViewerSummary *summary)
 	rs_trace_timeline_lock(shown);
 	n_shown = rs_trace_timeline_n_rows(shown);
 	rs_trace_timeline_unlock(shown);
-	events = number(n);
+	events = rs_viewer_number(n);
 	text = g_strdup_printf(ngettext("%s record", "%s records", (gulong)n), events);
 	show(summary->events, text);
 	g_clear_pointer(&text, g_free);
-	lost = number(n_lost);
+	lost = rs_viewer_number(n_lost);
 	if (n_lost)
 		text = g_strdup_printf(ngettext("%s event lost", "%s events lost", (gulong)n_lost),
 				       lost);
 	show(summary->loss, text);
 	g_clear_pointer(&text, g_free);
-	left = number(n_shown);
+	left = rs_viewer_number(n_shown);
 	if (shown != all)
 		/* Translators: a number of records that a filter leaves */
 		text = g_strdup_printf(_("%s shown"), left);
@@ -67,7 +64,9 @@ static void show_state(RsViewerSummary *summary)
 	gboolean loading = rs_trace_document_state(document) == RS_TRACE_DOCUMENT_LOADING;
 	const char *text = NULL;
 
-	if (rs_trace_document_state(document) == RS_TRACE_DOCUMENT_LIVE)
+	if (rs_trace_document_state(document) == RS_TRACE_DOCUMENT_LIVE && summary->paused)
+		text = _("Guest paused");
+	else if (rs_trace_document_state(document) == RS_TRACE_DOCUMENT_LIVE)
 		text = rs_viewer_view_following(summary->view) ? _("Live, following")
 							       : _("Live, held");
 	else if (loading)
@@ -83,23 +82,92 @@ static void show_state(RsViewerSummary *summary)
 					      CLAMP(loading ? loaded : filtered, 0, 1));
 }
 
-static void on_grown(RsViewerSummary *summary)
+static void session_changed(RsViewerSummary *summary, guint generation, GVariant *more)
 {
-	show_counts(summary);
+	const char *state;
+
+	if (!g_variant_lookup(more, "state", "&s", &state))
+		return;
+	summary->paused = strcmp(state, "paused") == 0;
 	show_state(summary);
+}
+
+static void take_session(RsViewerSummary *summary, RsDBusSession1 *session)
+{
+	if (session == summary->session)
+		return;
+	if (summary->session)
+		g_signal_handlers_disconnect_by_data(summary->session, summary);
+	g_set_object(&summary->session, session);
+	summary->paused = session && g_strcmp0(rs_dbus_session1_get_state(session), "paused") == 0;
+	if (session)
+		g_signal_connect_swapped(session, "changed", G_CALLBACK(session_changed), summary);
+}
+
+/* ---- between the markers ---- */
+
+/* Adds the losses of a ring that may be of that time. *sure: they are all of it. */
+static void add_lost(const RsTraceTimelineRing *ring, guint64 from, guint64 until, guint64 *lost,
+		     gboolean *sure)
+{
+	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
+	guint low = 0, high = ring->losses->len;
+
+	while (low < high) {
+		const guint middle = low + (high - low) / 2;
+
+		if (losses[middle].ns < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < ring->losses->len && losses[low].since < until; low++) {
+		*lost += losses[low].lost;
+		*sure &= losses[low].since >= from && losses[low].ns <= until;
+	}
+}
+
+/* NULL: nothing. */
+static char *say_lost(RsViewerSummary *summary, guint64 from, guint64 until)
+{
+	RsTraceTimeline *all = rs_trace_document_all(rs_viewer_view_document(summary->view));
+	const RsTraceTimelineRing *ring;
+	g_autofree char *number = NULL;
+	gboolean sure = TRUE;
+	guint64 lost = 0;
+
+	rs_trace_timeline_lock(all);
+	for (guint n = 0; (ring = rs_trace_timeline_ring(all, n)); n++)
+		add_lost(ring, from, until, &lost, &sure);
+	rs_trace_timeline_unlock(all);
+	if (!lost)
+		return NULL;
+	number = rs_viewer_number(lost);
+	/* Translators: a number of events. A gap may reach beyond the stretch that is meant. */
+	return g_strdup_printf(sure ? _("%s lost") : _("up to %s lost"), number);
 }
 
 static void show_selection(RsViewerSummary *summary)
 {
+	g_autofree char *length = NULL, *lost = NULL, *text = NULL;
 	guint64 from, until;
-	g_autofree char *length = NULL, *text = NULL;
 
 	if (rs_viewer_view_selection(summary->view, &from, &until)) {
 		length = rs_viewer_time_duration(until - from);
-		/* Translators: the time between markers A and B */
-		text = g_strdup_printf(_("A to B: %s"), length);
+		lost = say_lost(summary, from, until);
+		/* Translators: the time between markers A and B; what was lost in it */
+		text = lost ? g_strdup_printf(_("A to B: %s, %s"), length, lost)
+			    : g_strdup_printf(_("A to B: %s"), length);
 	}
 	show(summary->selection, text);
+}
+
+static void on_grown(RsViewerSummary *summary)
+{
+	take_session(summary, rs_trace_document_session(rs_viewer_view_document(summary->view)));
+	show_counts(summary);
+	show_state(summary);
+	show_selection(summary);
 }
 
 static GtkLabel *add_label(GtkBox *box, const char *class)
@@ -132,12 +200,12 @@ GtkWidget *rs_viewer_summary_new(RsViewerView *view)
 	g_signal_connect_object(view, "markers", G_CALLBACK(show_selection), summary,
 				G_CONNECT_SWAPPED);
 	on_grown(summary);
-	show_selection(summary);
 	return GTK_WIDGET(summary);
 }
 
 static void dispose(GObject *object)
 {
+	take_session(RS_VIEWER_SUMMARY(object), NULL);
 	g_clear_object(&RS_VIEWER_SUMMARY(object)->view);
 	G_OBJECT_CLASS(rs_viewer_summary_parent_class)->dispose(object);
 }

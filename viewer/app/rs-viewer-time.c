@@ -2,6 +2,8 @@
 #include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
+#include <locale.h>
+#include <string.h>
 
 #define SECOND G_GUINT64_CONSTANT(1000000000)
 #define MINUTE (60 * SECOND)
@@ -73,4 +75,21 @@ char *rs_viewer_time_difference(guint64 from, guint64 until)
 		rs_viewer_time_duration(until >= from ? until - from : from - until);
 
 	return g_strdup_printf("%s%s", until >= from ? "+" : "−", length);
+}
+
+char *rs_viewer_number(guint64 n)
+{
+	g_autofree char *plain = g_strdup_printf("%" G_GUINT64_FORMAT, n);
+	const gsize size = strlen(plain);
+	GString *text;
+
+	if (*localeconv()->thousands_sep)
+		return g_strdup_printf("%'" G_GUINT64_FORMAT, n);
+	text = g_string_new(NULL);
+	for (gsize i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			g_string_append_c(text, ',');
+		g_string_append_c(text, plain[i]);
+	}
+	return g_string_free(text, FALSE);
 }

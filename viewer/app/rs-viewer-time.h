@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times as people read them: moments of a trace, and how long something took. All parts of a window
- * write them by these functions, so that a moment looks the same in each.
+ * Times and numbers as people read them: moments of a trace, how long something took, and how many
+ * there are. All parts of a window write them by these functions, so that they look the same in
+ * each.
  *
  * Any thread. Any number is safe. Texts are to be freed.
  */
@@ -31,6 +32,8 @@ char *rs_viewer_time_date(guint64 ns, guint64 wall);
 char *rs_viewer_time_duration(guint64 ns);
 /* From one moment to another: likewise, with "+" or "−" before it. */
 char *rs_viewer_time_difference(guint64 from, guint64 until);
+/* How many: "49,770", in groups of three digits, as the locale has them, or else with commas. */
+char *rs_viewer_number(guint64 n);
 
 G_END_DECLS
 

@@ -111,31 +111,49 @@ static void tell_progress(Job *job, guint64 ns)
 
 /* ---- the thread ---- */
 
+/* Nothing is exported by a filter with a mistake. */
+static const RsTraceRecord *check(const Job *job, GError **error)
+{
+	rs_trace_selection_finish(job->selection, error);
+	return NULL;
+}
+
 static const RsTraceRecord *next(const RsTraceTask **task, gpointer data, GError **error)
 {
 	GCancellable *cancellable;
 	Job *job = data;
 	const RsTraceRecord *record;
+	GError *why = NULL;
 
 	cancellable = g_task_get_cancellable(job->task);
-	while ((record = rs_trace_reader_next(job->reader, cancellable, error))) {
+	while ((record = rs_trace_reader_next(job->reader, cancellable, &why))) {
 		if (record->sorted_ns >= job->until)
 			return NULL;
 		if (!(job->records++ & (STEP - 1)))
 			tell_progress(job, record->sorted_ns);
 		*task = rs_trace_reader_task(job->reader);
-		if (!rs_trace_selection_matches(job->selection, record, *task))
+		if (!rs_trace_selection_matches(job->selection, record, *task)) {
+			if (rs_trace_selection_is_over(job->selection))
+				return check(job, error);
 			continue;
+		}
 		job->events += record->kind == RS_TRACE_RECORD_EVENT;
 		return record;
 	}
+	if (why) {
+		g_propagate_error(error, why);
+		return NULL;
+	}
 	job->is_whole = TRUE;
-	return NULL;
+	return check(job, error);
 }
 
 static void see(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
 {
-	rs_trace_expected_see(((Job *)data)->expected, origin->name, event);
+	const Job *job = data;
+
+	rs_trace_expected_see(job->expected, origin->name, event);
+	rs_trace_selection_know(job->selection, origin, event);
 }
 
 static gboolean open_trace(Job *job, GCancellable *cancellable, GError **error)

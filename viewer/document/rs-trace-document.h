@@ -79,8 +79,9 @@ const char *const *rs_trace_document_filter(RsTraceDocument *document);
 /* 0 to 1: how far it has come; 1 if there is none. */
 double rs_trace_document_filter_progress(RsTraceDocument *document);
 /*
- * Why the filter finds nothing, which can be known only when records come: it has a field that no
- * event has, or compares it with what it cannot be. NULL: it does not.
+ * Why the filter finds nothing, which can be known only when the files are looked at: it has a
+ * field that no event has, or compares it with what it cannot be (RS_TRACE_ERROR_SELECTION). Or
+ * they cannot be read. NULL: there is nothing wrong.
  */
 const GError *rs_trace_document_filter_error(RsTraceDocument *document);
 /*

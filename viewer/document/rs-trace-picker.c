@@ -312,7 +312,7 @@ static gboolean take_some(RsTracePicker *picker, RsTraceReader *reader)
 		if (!is_known(picker, record))
 			judge(picker, reader, record);
 	}
-	return !is_over(picker);
+	return !is_over(picker) && !rs_trace_selection_is_over(picker->selection);
 }
 
 static void take_all(RsTracePicker *picker, RsTraceReader *reader)
@@ -396,6 +396,26 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 	rs_trace_selection_know(((RsTracePicker *)data)->selection, origin, event);
 }
 
+/*
+ * Files that can be sought tell their events by their index. So a field that none of them has is
+ * told before any record is looked at. FALSE: nothing can match.
+ */
+static gboolean learn(RsTracePicker *picker)
+{
+	g_autoptr(RsTraceReader) reader = NULL;
+
+	if (!rs_trace_files_have_ended(picker->files) ||
+	    !rs_trace_selection_is_filtered(picker->selection))
+		return TRUE;
+	/* What is wrong with the files is told when they are read. */
+	reader = rs_trace_files_read(picker->files, picker->cancellable, NULL);
+	if (!reader)
+		return TRUE;
+	rs_trace_reader_set_event_func(reader, know, picker);
+	return !rs_trace_reader_seek_last(reader, 1, picker->cancellable, NULL) ||
+	       rs_trace_selection_finish(picker->selection, NULL);
+}
+
 static void end(RsTracePicker *picker)
 {
 	check_filters(picker);
@@ -409,10 +429,12 @@ static gpointer work(gpointer data)
 {
 	RsTracePicker *picker = data;
 	GError *error = NULL;
-	RsTraceReader *reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
+	RsTraceReader *reader = NULL;
 	gboolean had_ended;
 	guint64 size;
 
+	if (learn(picker))
+		reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
 	fail(picker, error);
 	if (reader)
 		rs_trace_reader_set_event_func(reader, know, picker);

@@ -171,6 +171,7 @@ RsTraceRow *rs_trace_row_new(const RsTraceRecord *record, const RsTraceTask *tas
 	g_atomic_ref_count_init(&row->refs);
 	row->kind = record->kind;
 	row->ns = record->ns;
+	row->sorted_ns = record->sorted_ns;
 	row->lost = record->kind == RS_TRACE_RECORD_LOSS ? record->lost : 0;
 	row->cpu = record->ring;
 	row->boot = record->when.boot;

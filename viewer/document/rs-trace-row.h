@@ -21,7 +21,8 @@ typedef struct {
 typedef struct {
 	gatomicrefcount refs;
 	RsTraceRecordKind kind;
-	guint64 ns;
+	guint64 ns;        /* its own time, as the line and the JSON have it */
+	guint64 sorted_ns; /* where it stands in the order, which is its time in a timeline */
 	guint64 lost;
 	guint32 cpu;
 	guint32 pid, tgid, boot;

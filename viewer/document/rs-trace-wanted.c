@@ -226,12 +226,16 @@ static RsTraceTextStyle style_of(const RsTraceWanted *wanted)
 static void found(RsTraceWanted *wanted, Want *want, RsTraceReader *reader,
 		  const RsTraceRecord *record)
 {
+	RsTraceRow *row;
+
 	want->is_found = TRUE;
 	wanted->n_left--;
-	wanted->rows->pdata[want->place] = rs_trace_row_new(
-		record, rs_trace_reader_task(reader),
-		rs_trace_reader_n_sources(reader) > 1 ? RS_TRACE_TEXT_SOURCE : style_of(wanted),
-		wanted->with_details);
+	row = rs_trace_row_new(record, rs_trace_reader_task(reader),
+			       rs_trace_reader_n_sources(reader) > 1 ? RS_TRACE_TEXT_SOURCE
+								     : style_of(wanted),
+			       wanted->with_details);
+	row->sorted_ns = want->ns;
+	wanted->rows->pdata[want->place] = row;
 }
 
 void rs_trace_wanted_take(RsTraceWanted *wanted, RsTraceReader *reader, const RsTraceRecord *record,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-exporter.h"
+#include "rs-trace-error.h"
 #include "rs-trace-formats-private.h"
 #include "rs-trace-stack.h"
 
@@ -94,6 +95,11 @@ static gboolean write_all(const Records *from, const RsTraceExportFormat *format
 	/* A reader that is cancelled says so as an error of reading. */
 	if (g_cancellable_set_error_if_cancelled(config->cancellable, error))
 		return FALSE;
+	/* What is wanted is wrong, not the trace. */
+	if (g_error_matches(result->damage, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION)) {
+		g_propagate_error(error, g_steal_pointer(&result->damage));
+		return FALSE;
+	}
 	return format->close(self, error);
 }
 

@@ -75,7 +75,8 @@ typedef struct {
 /*
  * Writes all records to config->output and commits it, also if the trace is cut or damaged, which
  * the reader tells. `next` NULL: all of the reader's records are wanted. FALSE: the output cannot
- * be written or the export was cancelled. Then nothing is left of it. *result is set in both cases.
+ * be written, the export was cancelled, or `next` said RS_TRACE_ERROR_SELECTION. Then nothing is
+ * left of it. *result is set in each case.
  */
 gboolean rs_trace_export(RsTraceReader *reader, RsTraceExportNext next, gpointer data,
 			 const RsTraceExportFormat *format, const RsTraceExportConfig *config,

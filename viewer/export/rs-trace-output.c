@@ -18,7 +18,7 @@ struct _RsTraceOutput {
 	char *temp; /* where it is as yet; NULL: nowhere, or it has got its place */
 	RsTraceOutputFlags flags;
 	GOutputStream *stream; /* of a file */
-	guint64 appended;      /* bytes, to files of a directory */
+	guint64 appended;      /* bytes, to files of a directory, or of a file in its place */
 	gboolean nowhere;
 };
 
@@ -326,6 +326,8 @@ gboolean rs_trace_output_commit(RsTraceOutput *output, GCancellable *cancellable
 		return FALSE;
 	if (!output->temp)
 		return TRUE;
+	if (output->stream)
+		output->appended = rs_trace_output_size(output);
 	if (put_in_place(output)) {
 		set_error(error, errno, output->path);
 		return FALSE;

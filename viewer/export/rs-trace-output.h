@@ -45,7 +45,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceOutput, rs_trace_output_free)
  */
 gboolean rs_trace_output_is_file(const char *path, const struct stat *info);
 
-/* Bytes that are written so far; of a stream, 0. */
+/* Bytes that are written so far, also after the commit; of a stream, 0. */
 guint64 rs_trace_output_size(const RsTraceOutput *output);
 /* Of a file. Borrowed. Whether it is seekable, GSeekable says. */
 GOutputStream *rs_trace_output_stream(const RsTraceOutput *output);

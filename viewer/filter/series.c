@@ -11,6 +11,7 @@ struct rs_filter_series {
 	struct rs_filter_ast ast;
 	unsigned int named;  /* nodes whose names have been looked for */
 	unsigned int noted;  /* events */
+	char *only;          /* the first of them, "system:name" */
 	struct noted *notes; /* by node; NULL: none yet */
 };
 
@@ -57,6 +58,7 @@ void rs_filter_series_free(struct rs_filter_series *series)
 	for (unsigned int i = 0; series->notes && i < series->ast.nodes->len; i++)
 		g_free(series->notes[i].nearest);
 	g_free(series->notes);
+	g_free(series->only);
 	rs_filter_ast_clear(&series->ast);
 	g_free(series->expression);
 	g_free(series);
@@ -86,11 +88,12 @@ static bool knows(const struct rs_filter_ast *ast, const struct rs_filter_node *
 	return known;
 }
 
-static int none_has(const struct rs_filter_word *field, size_t count, const char *name,
-		    const char *nearest, struct rs_filter_error *err)
+/* `only`: the event, if it is one. */
+static int none_has(const struct rs_filter_word *field, size_t count, const char *only,
+		    const char *name, const char *nearest, struct rs_filter_error *err)
 {
 	g_autofree char *whose = count == 1
-					 ? g_strdup("the event has no")
+					 ? g_strdup_printf("%s has no", only)
 					 : g_strdup_printf("none of the %zu events has a", count);
 
 	return rs_filter_error_set(err, ENOENT, field->at, field->length, "%s field '%s'%s%s%s",
@@ -120,7 +123,7 @@ int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *
 	}
 	name = g_strndup(ast->text + node->field.at, node->field.length);
 	nearest = rs_filter_nearest(events, count, name);
-	return none_has(&node->field, count, name, nearest, err);
+	return none_has(&node->field, count, NULL, name, nearest, err);
 }
 
 /* A name of this event that is like the one that is looked for, if it is the nearest so far. */
@@ -145,7 +148,8 @@ void rs_filter_series_note(struct rs_filter_series *series, const RsTraceEvent *
 
 	if (!series->notes)
 		series->notes = g_new0(struct noted, ast->nodes->len);
-	series->noted++;
+	if (!series->noted++)
+		series->only = g_strdup_printf("%s:%s", event->system, event->name);
 	for (unsigned int i = 0; i < ast->nodes->len; i++) {
 		const struct rs_filter_node *node = rs_filter_node(ast, i);
 		struct noted *noted = &series->notes[i];
@@ -173,7 +177,8 @@ int rs_filter_series_missing(const struct rs_filter_series *series, struct rs_fi
 		if (node->kind != RS_FILTER_TERM || series->notes[i].known)
 			continue;
 		name = g_strndup(ast->text + node->field.at, node->field.length);
-		return none_has(&node->field, series->noted, name, series->notes[i].nearest, err);
+		return none_has(&node->field, series->noted, series->only, name,
+				series->notes[i].nearest, err);
 	}
 	return 0;
 }

@@ -26,7 +26,7 @@ static void check(RsViewerColumnKind kind, const RsViewerLine *line, const char 
 static void test_texts(void)
 {
 	char source[] = "guest", task[] = "init-1", event[] = "sched:switch", text[] = "a\nb\tc";
-	RsTraceRow row = {.text = text};
+	RsTraceRow row = {.text = text, .ns = 1400, .sorted_ns = 1500};
 	RsViewerLine line = {.row = {.ns = 1500, .class = RS_TRACE_CLASS_EVENTS},
 			     .before = 1000,
 			     .cpu = 3,
@@ -43,6 +43,9 @@ static void test_texts(void)
 	check(RS_VIEWER_COLUMN_TEXT, &line, "");
 	line.read = &row;
 	check(RS_VIEWER_COLUMN_TEXT, &line, "a b c");
+	/* The clock of its vCPU went back. */
+	check(RS_VIEWER_COLUMN_TIME, &line, "0.000001400");
+	check(RS_VIEWER_COLUMN_DELTA, &line, "+500 ns");
 	line.read = NULL;
 	line.failed = TRUE;
 	check(RS_VIEWER_COLUMN_TEXT, &line, "This record could not be read.");
@@ -50,7 +53,7 @@ static void test_texts(void)
 	line.lost = 1;
 	check(RS_VIEWER_COLUMN_TEXT, &line, "1 event lost");
 	line.lost = G_MAXUINT64;
-	check(RS_VIEWER_COLUMN_TEXT, &line, "18446744073709551615 events lost");
+	check(RS_VIEWER_COLUMN_TEXT, &line, "18,446,744,073,709,551,615 events lost");
 }
 
 /* However long a text is, and whatever bytes it has, what comes out is short and valid. */

@@ -72,6 +72,15 @@ static void test_difference(void)
 	check(rs_viewer_time_difference(G_MAXUINT64, 0), "−5124095 h 34 min 33 s");
 }
 
+static void test_number(void)
+{
+	check(rs_viewer_number(0), "0");
+	check(rs_viewer_number(999), "999");
+	check(rs_viewer_number(1000), "1,000");
+	check(rs_viewer_number(49770), "49,770");
+	check(rs_viewer_number(G_MAXUINT64), "18,446,744,073,709,551,615");
+}
+
 int main(int argc, char **argv)
 {
 	g_setenv("TZ", "UTC-1", TRUE);
@@ -82,5 +91,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/time/date", test_date);
 	g_test_add_func("/time/duration", test_duration);
 	g_test_add_func("/time/difference", test_difference);
+	g_test_add_func("/time/number", test_number);
 	return g_test_run();
 }

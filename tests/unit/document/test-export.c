@@ -256,6 +256,66 @@ static void test_missing(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(got->missing[0], ==, "no:such");
 }
 
+static guint64 size_of(const char *path)
+{
+	g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+	const char *name;
+	GStatBuf info;
+	guint64 size = 0;
+
+	g_assert_cmpint(g_lstat(path, &info), ==, 0);
+	if (!folder)
+		return (guint64)info.st_size;
+	while ((name = g_dir_read_name(folder))) {
+		g_autofree char *entry = g_build_filename(path, name, NULL);
+
+		size += size_of(entry);
+	}
+	return size;
+}
+
+static void remove_all(const char *path)
+{
+	g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (folder && (name = g_dir_read_name(folder))) {
+		g_autofree char *entry = g_build_filename(path, name, NULL);
+
+		remove_all(entry);
+	}
+	g_assert_cmpint(g_remove(path), ==, 0);
+}
+
+/* The size that is told is that of the file, or of all files of the folder. */
+static void test_sizes(Fixture *f, gconstpointer unused)
+{
+	for (const RsTraceExportFormat *const *format = rs_trace_export_formats(); *format;
+	     format++) {
+		const RsTraceDocumentExport what = plan(f, (*format)->name);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(RsTraceDocumentExportResult) got = export(f, &what, NULL, &error);
+
+		g_assert_no_error(error);
+		g_assert_cmpuint(got->bytes, >, 0);
+		g_assert_cmpuint(got->bytes, ==, size_of(f->out));
+		remove_all(f->out);
+	}
+}
+
+/* A field that no event has is known from the events. tear_down() sees that nothing is left. */
+static void test_no_field(Fixture *f, gconstpointer unused)
+{
+	const char *const filters[] = {"no_such_field == 1", NULL};
+	RsTraceDocumentExport what = plan(f, "csv");
+	g_autoptr(GError) error = NULL;
+
+	what.filters = filters;
+	g_assert_null(export(f, &what, NULL, &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
+	g_assert_nonnull(strstr(error->message, "no_such_field"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -266,5 +326,7 @@ int main(int argc, char **argv)
 	ADD(failures);
 	ADD(replace);
 	ADD(missing);
+	ADD(sizes);
+	ADD(no_field);
 	return g_test_run();
 }

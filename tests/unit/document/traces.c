@@ -260,6 +260,7 @@ static void check_row(RsTraceTimeline *timeline, const RsTraceTimelineRow *at,
 			       (const char *)of_ring->pdata[at->index], at->ns, at->nth, at->ring);
 	g_assert_nonnull(row);
 	g_assert_cmpstr(row->line, ==, of_ring->pdata[at->index]);
+	g_assert_cmpuint(row->sorted_ns, ==, at->ns);
 	g_assert_cmpuint(row->cpu, ==, ring->ring);
 	g_assert_cmpuint(row->source, ==, ring->source);
 }

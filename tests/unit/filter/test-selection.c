@@ -342,6 +342,17 @@ static void test_fields_are_known_before_records(Fixture *f, gconstpointer unuse
 		g_assert_cmpint(rs_trace_selection_finish(s, &error), ==, i == 0);
 		g_assert_true(!error || strstr(error->message, "'next'"));
 	}
+	{
+		const char *const filters[] = {"sched:*: nxt == 3", NULL};
+		g_autoptr(RsTraceSelection) s =
+			rs_trace_selection_new(&(RsTraceSelectionConfig){.filters = filters}, NULL);
+		g_autoptr(GError) error = NULL;
+
+		rs_trace_selection_know(s, &guest, f->of_switch.event);
+		g_assert_false(rs_trace_selection_finish(s, &error));
+		g_assert_nonnull(
+			strstr(error->message, "sched:switch has no field 'nxt'; did you"));
+	}
 }
 
 static void test_a_mistake_ends_it(Fixture *f, gconstpointer unused)
