@@ -92,9 +92,9 @@ gboolean rs_trace_document_check_filter(const char *text, guint *at, guint *leng
 
 /*
  * Another timeline of this trace, of records that match: for lanes that a user has chosen. Events
- * that none of the filters concerns do not match. It comes in by and by, and "grown" is emitted. To
- * be unreffed, which ends the search. NULL: as rs_trace_document_set_filter(), or
- * G_IO_ERROR_CLOSED.
+ * that none of the filters concerns do not match; losses and boots do. It comes in by and by, and
+ * "grown" is emitted. To be unreffed, which ends the search. NULL: as
+ * rs_trace_document_set_filter(), or G_IO_ERROR_CLOSED.
  */
 RsTraceTimeline *rs_trace_document_pick(RsTraceDocument *document, const char *const *filters,
 					GError **error);
