@@ -20,9 +20,8 @@
 static const char *const odd[] = {
 	"<b>&amp;</b>",
 	"\x1b[31mred\x1b[0m",
-	"\xe2\x80\xae"
-	"txet",         /* from right to left */
-	"\xff\xfe\x80", /* no UTF-8 */
+	"\xe2\x80\xaetxet", /* from right to left */
+	"\xff\xfe\x80",     /* no UTF-8 */
 	"a\nb\tc\r",
 	"%s%n%d",
 	"",
