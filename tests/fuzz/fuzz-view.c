@@ -33,7 +33,8 @@ static void rs_fuzz_seeds(void)
 static RsTraceTimeline *make_timeline(void)
 {
 	RsTraceTimeline *timeline = rs_trace_timeline_new();
-	static const RsTraceOrigin origin = {.name = "guest", .number = 1};
+	static const struct rs_file_source info = {.ring_count = RINGS, .kind = "kvm"};
+	static const RsTraceOrigin origin = {.info = &info, .name = "guest", .number = 1};
 
 	for (guint i = 0; i < 30; i++) {
 		const RsTraceTask task = {i % 2 ? "a" : "\x1b<", 0};
@@ -42,7 +43,6 @@ static RsTraceTimeline *make_timeline(void)
 					      .sorted_ns = i,
 					      .ring = i % RINGS,
 					      .pid = 1 + i % TASKS,
-
 					      .origin = &origin};
 
 		rs_trace_timeline_take(timeline, &record, &task);
