@@ -59,12 +59,13 @@ class Running(Background):
 
 
 def in_order(lines):
-    """Each CPU's records are in order, and nearly all together: see docs/adr/0002-ring.md."""
+    """Each CPU's records are in order, and nearly all together: docs/adr/0002-ring.md. A vCPU
+    that stands still with a time in its hands comes late; where nothing sorts, half would."""
     stamps = [(m[3], int(m[5]), int(m[6])) for m in lines]
     each = all(a[1:] <= b[1:] for cpu in {s[0] for s in stamps}
                for own in [[s for s in stamps if s[0] == cpu]] for a, b in zip(own, own[1:]))
     late = sum(b[1:] < a[1:] for a, b in zip(stamps, stamps[1:]))
-    return each and late <= len(stamps) // 1000 + 1
+    return each and late <= len(stamps) // 100 + 1
 
 
 def test_run():
