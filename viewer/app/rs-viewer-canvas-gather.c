@@ -54,7 +54,8 @@ static void gather(GTask *task, gpointer source, gpointer data, GCancellable *ca
 	Gathering *gathering = data;
 	const gint64 start = g_get_monotonic_time();
 
-	gathering->events = rs_trace_timeline_task_events(gathering->timeline, gathering->number);
+	gathering->events = rs_trace_timeline_task_events(gathering->timeline, gathering->number,
+							  gathering->cancellable);
 	gathering->took = g_get_monotonic_time() - start;
 	g_task_return_boolean(task, TRUE);
 }

@@ -40,19 +40,11 @@ static void fill_task(RsViewerLine *line, const RsTraceTimeline *timeline,
 /* The loss that a row is; the timeline has them in the order of rows. */
 static guint64 lost_of(const RsTraceTimelineRing *ring, const RsTraceTimelineRow *row)
 {
-	guint low = 0, high = ring->losses->len;
+	const guint first = rs_trace_timeline_loss_rank(ring, row->ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(ring->losses, RsTraceTimelineLoss, middle).ns < row->ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (row->nth >= ring->losses->len - low)
+	if (row->nth >= ring->losses->len - first)
 		return 0;
-	return g_array_index(ring->losses, RsTraceTimelineLoss, low + row->nth).lost;
+	return g_array_index(ring->losses, RsTraceTimelineLoss, first + row->nth).lost;
 }
 
 void rs_viewer_line_fill(RsViewerLine *line, const RsTraceTimeline *timeline)

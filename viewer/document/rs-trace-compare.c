@@ -2,16 +2,15 @@
 #include "document/rs-trace-compare.h"
 
 #include "rs-trace-document-private.h"
+#include "rs-trace-told-private.h"
 
-#define STEP 4096u      /* records between looks at the clock */
-#define INTERVAL 100000 /* us between two calls of progress */
+#define STEP 4096u /* records between looks at the clock */
 
 /* What the thread is given. */
 typedef struct {
 	RsTraceFiles *files[2];
 	RsTraceCompareProgress progress;
 	gpointer data;
-	GMainContext *context;
 	gint64 told; /* when progress was told */
 } Job;
 
@@ -21,51 +20,31 @@ static void job_free(gpointer data)
 
 	for (guint i = 0; i < 2; i++)
 		rs_trace_files_unref(job->files[i]);
-	g_main_context_unref(job->context);
 	g_free(job);
 }
 
 /* ---- progress ---- */
 
-typedef struct {
-	GTask *task;
-	double share;
-} Told;
-
-static gboolean tell(gpointer data)
+static void tell(gpointer data, gconstpointer share)
 {
-	const Told *told = data;
-	const Job *job = g_task_get_task_data(told->task);
+	const Job *job = data;
 
-	if (!g_task_get_completed(told->task) &&
-	    !g_cancellable_is_cancelled(g_task_get_cancellable(told->task)))
-		job->progress(told->share, job->data);
-	return G_SOURCE_REMOVE;
-}
-
-static void told_free(gpointer data)
-{
-	g_object_unref(((Told *)data)->task);
-	g_free(data);
+	job->progress(*(const double *)share, job->data);
 }
 
 static void tell_progress(GTask *task, Job *job, guint which, RsTraceReader *reader)
 {
 	guint64 done, total, sizes[2];
-	gint64 now = g_get_monotonic_time();
-	Told *told;
+	double share;
 
-	if (!job->progress || now - job->told < INTERVAL)
+	if (!job->progress || !rs_trace_told_is_due(&job->told))
 		return;
-	job->told = now;
 	rs_trace_reader_progress(reader, &done, &total);
 	for (guint i = 0; i < 2; i++)
 		sizes[i] = rs_trace_files_size(job->files[i]);
 	done = MIN(done, sizes[which]) + (which ? sizes[0] : 0);
-	told = g_new0(Told, 1);
-	told->task = g_object_ref(task);
-	told->share = (double)done / (double)MAX(sizes[0] + sizes[1], 1);
-	g_main_context_invoke_full(job->context, G_PRIORITY_DEFAULT, tell, told, told_free);
+	share = (double)done / (double)MAX(sizes[0] + sizes[1], 1);
+	rs_trace_told(task, tell, &share, sizeof(share));
 }
 
 /* ---- the records ---- */
@@ -126,7 +105,6 @@ void rs_trace_document_compare_async(RsTraceDocument *a, RsTraceDocument *b,
 	job->files[1] = rs_trace_files_ref(rs_trace_document_files(b));
 	job->progress = progress;
 	job->data = data;
-	job->context = g_main_context_ref_thread_default();
 	g_task_set_source_tag(task, rs_trace_document_compare_async);
 	g_task_set_task_data(task, job, job_free);
 	g_task_run_in_thread(task, work);

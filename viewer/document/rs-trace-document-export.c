@@ -3,10 +3,10 @@
 
 #include "filter/rs-trace-expected.h"
 #include "rs-trace-document-private.h"
+#include "rs-trace-told-private.h"
 #include "rs-trace-wish-private.h"
 
-#define STEP 1024u      /* records between looks at the clock; a power of 2 */
-#define INTERVAL 100000 /* us between two calls of progress */
+#define STEP 1024u /* records between looks at the clock; a power of 2 */
 
 /* What the thread is given, and what it has. */
 typedef struct {
@@ -18,7 +18,6 @@ typedef struct {
 	GStrv filters, slices, counters;
 	RsTraceDocumentExportProgress progress;
 	gpointer data;
-	GMainContext *context;
 
 	GTask *task; /* while it runs: borrowed */
 	RsTraceReader *reader;
@@ -41,7 +40,6 @@ static void job_free(gpointer data)
 	g_strfreev(job->filters);
 	g_strfreev(job->slices);
 	g_strfreev(job->counters);
-	g_main_context_unref(job->context);
 	g_clear_object(&job->reader);
 	rs_trace_selection_free(job->selection);
 	rs_trace_expected_free(job->expected);
@@ -60,26 +58,11 @@ void rs_trace_document_export_result_free(RsTraceDocumentExportResult *result)
 
 /* ---- progress ---- */
 
-typedef struct {
-	GTask *task;
-	RsTraceDocumentExported exported;
-} Told;
-
-static gboolean tell(gpointer data)
+static void tell(gpointer data, gconstpointer exported)
 {
-	const Told *told = data;
-	const Job *job = g_task_get_task_data(told->task);
+	const Job *job = data;
 
-	if (!g_task_get_completed(told->task) &&
-	    !g_cancellable_is_cancelled(g_task_get_cancellable(told->task)))
-		job->progress(&told->exported, job->data);
-	return G_SOURCE_REMOVE;
-}
-
-static void told_free(gpointer data)
-{
-	g_object_unref(((Told *)data)->task);
-	g_free(data);
+	job->progress(exported, job->data);
 }
 
 /* By time if there is a stretch, which is a part of what the file has; else by bytes. */
@@ -96,17 +79,13 @@ static double share_of(Job *job, guint64 ns)
 
 static void tell_progress(Job *job, guint64 ns)
 {
-	gint64 now = g_get_monotonic_time();
-	Told *told;
+	RsTraceDocumentExported exported;
 
-	if (!job->progress || now - job->told < INTERVAL)
+	if (!job->progress || !rs_trace_told_is_due(&job->told))
 		return;
-	job->told = now;
-	told = g_new0(Told, 1);
-	told->task = g_object_ref(job->task);
-	told->exported = (RsTraceDocumentExported){share_of(job, ns), job->events,
-						   rs_trace_output_size(job->output)};
-	g_main_context_invoke_full(job->context, G_PRIORITY_DEFAULT, tell, told, told_free);
+	exported = (RsTraceDocumentExported){share_of(job, ns), job->events,
+					     rs_trace_output_size(job->output)};
+	rs_trace_told(job->task, tell, &exported, sizeof(exported));
 }
 
 /* ---- the thread ---- */
@@ -165,6 +144,8 @@ static gboolean open_trace(Job *job, GCancellable *cancellable, GError **error)
 		g_propagate_error(error, why);
 		return FALSE;
 	}
+	if (!rs_trace_wish_learn(job->selection, job->files, cancellable, error))
+		return FALSE;
 	job->reader = rs_trace_files_read(job->files, cancellable, error);
 	if (!job->reader)
 		return FALSE;
@@ -258,7 +239,6 @@ void rs_trace_document_export_async(RsTraceDocument *document, const RsTraceDocu
 	job->columns = g_strdup(what->columns);
 	job->progress = progress;
 	job->data = data;
-	job->context = g_main_context_ref_thread_default();
 	g_task_set_source_tag(task, rs_trace_document_export_async);
 	/* An output that has got its name stays, also if somebody cancels right then. */
 	g_task_set_check_cancellable(task, FALSE);

@@ -294,6 +294,8 @@ static RsTracePicker *new_pick(RsTraceDocument *document, const char *const *fil
 		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_CLOSED, "the trace was closed");
 		return NULL;
 	}
+	/* Values of a lane that is gone have the room that another one needs. */
+	drop_picks(document);
 	picker = rs_trace_picker_new(filters, document->files, document->all, document->pulse,
 				     error);
 	if (picker)

@@ -15,13 +15,16 @@ struct _Node {
 	char *name;
 	Node *parent;
 	GHashTable *children; /* by name; NULL: none */
-	guint64 total, inside, count;
+	guint64 self, count;  /* what is in none of its children; how often */
+	guint64 total;        /* with its children; once it is summed up */
+	gboolean is_counted;  /* or a child is */
 };
 
 /* A slice that is open. */
 typedef struct {
 	Node *node;
 	guint64 since;
+	guint64 inside; /* what has ended in it */
 } Open;
 
 typedef struct {
@@ -69,26 +72,35 @@ static Node *child_of(RsTraceFlame *flame, Node *parent, const char *name)
 	return node;
 }
 
-static void count_in(Node *node, guint64 amount, guint64 times)
+static void count_in(Node *node, guint64 self, guint64 times)
 {
-	node->total += amount;
+	node->self += self;
 	node->count += times;
-	if (node->parent)
-		node->parent->inside += amount;
+	for (; node && !node->is_counted; node = node->parent)
+		node->is_counted = TRUE;
 }
 
 /* ---- slices ---- */
 
-static void close_open(RsTraceFlame *flame, GArray *open, guint n, guint64 ns)
+/* Those in one that is dropped later have been counted by then, and stay so. */
+static void close_last(GArray *open, guint64 ns)
 {
-	while (n-- && open->len) {
-		const Open *last = &g_array_index(open, Open, open->len - 1);
+	const Open *last = &g_array_index(open, Open, open->len - 1);
+	const guint64 lasted = ns > last->since ? ns - last->since : 0;
+	Open *outer = open->len > 1 ? &g_array_index(open, Open, open->len - 2) : NULL;
 
-		/* One whose node is another's has been counted with that. */
-		if (open->len < 2 || last[-1].node != last->node)
-			count_in(last->node, ns > last->since ? ns - last->since : 0, 1);
-		g_array_set_size(open, open->len - 1);
-	}
+	/* One whose node is another's has been counted with that. */
+	count_in(last->node, lasted - MIN(last->inside, lasted),
+		 !outer || outer->node != last->node);
+	if (outer)
+		outer->inside += lasted;
+	g_array_set_size(open, open->len - 1);
+}
+
+static void close_open(GArray *open, guint n, guint64 ns)
+{
+	while (n-- && open->len)
+		close_last(open, ns);
 }
 
 static void track_free(gpointer data)
@@ -165,7 +177,7 @@ void rs_trace_flame_add(RsTraceFlame *flame, const RsTraceSample *item)
 	number = rs_track_of(&where);
 	open = track_of(flame, number, item->source_index)->open;
 	step = rs_spans_step(flame->spans, number, 0, class);
-	close_open(flame, open, step.inside + (step.phase == RS_SPAN_END), record->ns);
+	close_open(open, step.inside + (step.phase == RS_SPAN_END), record->ns);
 	if (step.phase == RS_SPAN_BEGIN)
 		begin_slice(flame, open, item, class->span);
 }
@@ -180,7 +192,7 @@ void rs_trace_flame_end(RsTraceFlame *flame, guint64 ns)
 		GArray *open = ((Track *)track)->open;
 
 		drop_broken(flame, track);
-		close_open(flame, open, open->len, ns);
+		close_open(open, open->len, ns);
 	}
 }
 
@@ -200,26 +212,35 @@ void rs_trace_flame_add_folded(RsTraceFlame *flame, const char *folded, guint64 
 		Node *next = child_of(flame, node, *frame);
 
 		if (next == node)
-			return;
+			break;
 		node = next;
-		count_in(node, count, count);
+		node->count += count;
 	}
+	count_in(node, count, 0);
 }
 
 /* ---- boxes ---- */
 
-/* What a node that has no amount of its own has: a task's is that of its slices. */
-static guint64 total_of(const Node *node)
+/* A task's node has only what its slices have. */
+static guint64 sum_up(Node *node)
 {
-	return MAX(node->total, node->inside);
+	GHashTableIter iter;
+	gpointer child;
+
+	node->total = node->self;
+	if (!node->children)
+		return node->total;
+	g_hash_table_iter_init(&iter, node->children);
+	while (g_hash_table_iter_next(&iter, NULL, &child))
+		node->total += sum_up(child);
+	return node->total;
 }
 
 static gint compare(gconstpointer a, gconstpointer b)
 {
 	const Node *x = *(Node *const *)a, *y = *(Node *const *)b;
-	guint64 p = total_of(x), q = total_of(y);
 
-	return p != q ? (p > q ? -1 : 1) : strcmp(x->name, y->name);
+	return x->total != y->total ? (x->total > y->total ? -1 : 1) : strcmp(x->name, y->name);
 }
 
 static void add_child(gpointer name, gpointer child, gpointer children)
@@ -230,11 +251,10 @@ static void add_child(gpointer name, gpointer child, gpointer children)
 static void append_boxes(const Node *node, guint depth, guint64 at, GArray *out)
 {
 	g_autoptr(GPtrArray) children = NULL;
-	RsTraceFlameBox box = {node->name, depth, at, total_of(node), 0, node->count};
+	const RsTraceFlameBox box = {node->name, depth, at, node->total, node->self, node->count};
 
-	if (node->parent && !box.total && !box.count) /* all its slices were dropped */
+	if (!node->is_counted) /* all its slices were dropped */
 		return;
-	box.self = box.total - MIN(node->inside, box.total);
 	if (node->parent)
 		g_array_append_val(out, box);
 	if (!node->children)
@@ -246,7 +266,7 @@ static void append_boxes(const Node *node, guint depth, guint64 at, GArray *out)
 		const Node *child = g_ptr_array_index(children, i);
 
 		append_boxes(child, node->parent ? depth + 1 : 0, at, out);
-		at += total_of(child);
+		at += child->total;
 	}
 }
 
@@ -254,6 +274,7 @@ GArray *rs_trace_flame_boxes(RsTraceFlame *flame)
 {
 	GArray *out = g_array_new(FALSE, FALSE, sizeof(RsTraceFlameBox));
 
+	sum_up(flame->root);
 	append_boxes(flame->root, 0, 0, out);
 	return out;
 }

@@ -191,15 +191,22 @@ static RsTraceSink *make_recorder(RsTraceListener *listener, const struct rs_reg
 		.describe = describe,
 		.window_ms = WINDOW_MS,
 	};
-	int fd = rs_trace_kept_new(error);
+	int fd = rs_trace_kept_new(error), out;
 	g_autoptr(GOutputStream) stream = NULL;
 	RsTraceSink *recorder;
 
 	if (fd < 0)
 		return NULL;
+	out = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (out < 0) {
+		g_set_error_literal(error, G_IO_ERROR, g_io_error_from_errno(errno),
+				    g_strerror(errno));
+		close(fd);
+		return NULL;
+	}
 	take_wall_time(listener, &config.file);
 	config.max_bytes = find_room(fd);
-	stream = g_unix_output_stream_new(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), TRUE);
+	stream = g_unix_output_stream_new(out, TRUE);
 	config.stream = stream;
 	recorder = rs_trace_recorder_new(&config, error);
 	if (recorder)

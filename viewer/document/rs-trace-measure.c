@@ -3,12 +3,13 @@
 
 #include "analysis/rs-trace-stacks.h"
 #include "rs-trace-document-private.h"
+#include "rs-trace-told-private.h"
 #include "rs-trace-wish-private.h"
 
 #include <string.h>
 
-#define STEP 4096u      /* records, or spans, between looks at the clock */
-#define INTERVAL 100000 /* us between two calls of progress */
+#define STEP 4096u   /* records, or spans, between looks at the clock */
+#define LOSSES 1024u /* that are read under one lock */
 
 /* What the thread is given. */
 typedef struct {
@@ -19,7 +20,6 @@ typedef struct {
 	char *pair, *key;
 	RsTraceMeasureProgress progress;
 	gpointer data;
-	GMainContext *context;
 	gint64 told; /* when progress was told */
 } Job;
 
@@ -32,7 +32,6 @@ static void job_free(gpointer data)
 	g_strfreev(job->filters);
 	g_free(job->pair);
 	g_free(job->key);
-	g_main_context_unref(job->context);
 	g_free(job);
 }
 
@@ -51,41 +50,22 @@ void rs_trace_measure_free(RsTraceMeasure *measure)
 
 /* ---- progress ---- */
 
-typedef struct {
-	GTask *task;
-	double share;
-} Told;
-
-static gboolean tell(gpointer data)
+static void tell(gpointer data, gconstpointer share)
 {
-	const Told *told = data;
-	const Job *job = g_task_get_task_data(told->task);
+	const Job *job = data;
 
-	if (!g_task_get_completed(told->task) &&
-	    !g_cancellable_is_cancelled(g_task_get_cancellable(told->task)))
-		job->progress(told->share, job->data);
-	return G_SOURCE_REMOVE;
-}
-
-static void told_free(gpointer data)
-{
-	g_object_unref(((Told *)data)->task);
-	g_free(data);
+	job->progress(*(const double *)share, job->data);
 }
 
 static void tell_progress(GTask *task, Job *job, guint64 ns)
 {
-	gint64 now = g_get_monotonic_time();
-	Told *told;
+	double share;
 
-	if (!job->progress || now - job->told < INTERVAL)
+	if (!job->progress || !rs_trace_told_is_due(&job->told))
 		return;
-	job->told = now;
-	told = g_new0(Told, 1);
-	told->task = g_object_ref(task);
-	told->share = (double)(CLAMP(ns, job->from, job->until) - job->from) /
-		      (double)MAX(job->until - job->from, 1);
-	g_main_context_invoke_full(job->context, G_PRIORITY_DEFAULT, tell, told, told_free);
+	share = (double)(CLAMP(ns, job->from, job->until) - job->from) /
+		(double)MAX(job->until - job->from, 1);
+	rs_trace_told(task, tell, &share, sizeof(share));
 }
 
 /* ---- which tasks had the vCPUs ---- */
@@ -165,29 +145,42 @@ static void measure_tasks(const Job *job, RsTraceMeasure *out)
 
 /* ---- losses ---- */
 
-/* Those of a ring that lie in the stretch. */
-static void add_losses_of(const Job *job, const RsTraceTimelineRing *ring, RsTraceStat *stat)
+/* The ring's next ones from *at on that lie in the stretch, and its source. 0: no more. */
+static guint read_losses(const Job *job, guint number, guint *at, RsTraceTimelineLoss *out,
+			 const RsTraceTimelineRing **ring, const RsTraceTimelineSource **source)
 {
-	const RsTraceTimelineSource *source =
-		rs_trace_timeline_source_of(job->timeline, ring->source);
-	const RsTraceTask nobody = {.comm = ""};
+	guint n = 0;
 
-	for (guint i = 0; i < ring->losses->len; i++) {
-		const RsTraceTimelineLoss *loss =
-			&g_array_index(ring->losses, RsTraceTimelineLoss, i);
-		const RsTraceRecord record = {
-			.kind = RS_TRACE_RECORD_LOSS,
-			.lost = loss->lost,
-			.ns = loss->own_ns,
-			.sorted_ns = loss->ns,
-			.ring = (guint16)ring->ring,
-		};
+	rs_trace_timeline_lock(job->timeline);
+	*ring = rs_trace_timeline_ring(job->timeline, number);
+	if (*ring) {
+		const RsTraceTimelineLoss *losses = (RsTraceTimelineLoss *)(*ring)->losses->data;
+		const guint until = rs_trace_timeline_loss_rank(*ring, job->until);
 
-		if (loss->ns >= job->from && loss->ns < job->until)
-			rs_trace_stat_add(stat, &(RsTraceSample){&record, &nobody,
-								 source ? source->name : "",
-								 ring->source});
+		*source = rs_trace_timeline_source_of(job->timeline, (*ring)->source);
+		*at = MAX(*at, rs_trace_timeline_loss_rank(*ring, job->from));
+		n = MIN(LOSSES, until - MIN(*at, until));
+		memcpy(out, losses + *at, n * sizeof(*out));
+		*at += n;
 	}
+	rs_trace_timeline_unlock(job->timeline);
+	return n;
+}
+
+static void add_loss(const RsTraceTimelineLoss *loss, const RsTraceTimelineRing *ring,
+		     const RsTraceTimelineSource *source, RsTraceStat *stat)
+{
+	const RsTraceTask nobody = {.comm = ""};
+	const RsTraceRecord record = {
+		.kind = RS_TRACE_RECORD_LOSS,
+		.lost = loss->lost,
+		.ns = loss->own_ns,
+		.sorted_ns = loss->ns,
+		.ring = (guint16)ring->ring,
+	};
+
+	rs_trace_stat_add(
+		stat, &(RsTraceSample){&record, &nobody, source ? source->name : "", ring->source});
 }
 
 /*
@@ -196,12 +189,19 @@ static void add_losses_of(const Job *job, const RsTraceTimelineRing *ring, RsTra
  */
 static void add_losses(const Job *job, RsTraceStat *stat)
 {
+	g_autofree RsTraceTimelineLoss *losses = g_new(RsTraceTimelineLoss, LOSSES);
 	const RsTraceTimelineRing *ring;
+	const RsTraceTimelineSource *source;
+	guint number = 0;
 
-	rs_trace_timeline_lock(job->timeline);
-	for (guint i = 0; (ring = rs_trace_timeline_ring(job->timeline, i)); i++)
-		add_losses_of(job, ring, stat);
-	rs_trace_timeline_unlock(job->timeline);
+	do {
+		guint at = 0, n;
+
+		while ((n = read_losses(job, number, &at, losses, &ring, &source)))
+			for (guint i = 0; i < n; i++)
+				add_loss(&losses[i], ring, source, stat);
+		number++;
+	} while (ring);
 }
 
 /* ---- the records ---- */
@@ -325,7 +325,6 @@ void rs_trace_document_measure_async(RsTraceDocument *document, const RsTraceMea
 	job->key = g_strdup(config->key);
 	job->progress = progress;
 	job->data = data;
-	job->context = g_main_context_ref_thread_default();
 	g_task_set_source_tag(task, rs_trace_document_measure_async);
 	g_task_set_task_data(task, job, job_free);
 	g_task_run_in_thread(task, work);

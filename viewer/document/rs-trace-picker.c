@@ -29,6 +29,8 @@ struct _RsTracePicker {
 	gboolean waits;      /* it reads when it is its turn */
 	gboolean has_failed; /* `error` is of the files */
 	gint64 due;          /* monotonic us: not before, what came since is looked at */
+	gboolean had_ended;  /* the files, before the reader began: it has all that there will be */
+	guint64 size;        /* of the files by then */
 	RsTraceSelection *selection;
 	RsTraceSelection *also; /* NULL: nothing else is asked for */
 	char *text;             /* in small letters; NULL: nothing is looked for */
@@ -159,10 +161,11 @@ static gboolean is_known(RsTracePicker *picker, const RsTraceRecord *record)
 
 	if (!picker->again)
 		return FALSE;
+	/* Each is counted: others of its ring and time may be known already. */
+	now = rs_trace_heads_take(picker->again, record);
 	known = rs_trace_heads_get(picker->heads, record->origin->index, record->ring);
 	if (known->ns < picker->from)
 		return FALSE;
-	now = rs_trace_heads_take(picker->again, record);
 	if (now->ns != known->ns)
 		return now->ns < known->ns;
 	return record->kind == RS_TRACE_RECORD_EVENT ? now->events <= known->events
@@ -200,16 +203,18 @@ static guint64 key_of(guint source, guint ring, guint64 index)
 /* `nth`: so many shown records of its ring and its time are before it. Most are the first. */
 static void note_match(RsTracePicker *picker, const RsTraceRecord *record, guint64 nth)
 {
-	guint64 ring = key_of(record->origin->index, record->ring, 0), *key;
-	guint64 *index = g_hash_table_lookup(picker->counts, &ring);
+	guint64 ring = key_of(record->origin->index, record->ring, 0), *key, *index;
 
+	if (record->origin->index > G_MAXUINT16) /* its key is another's */
+		return;
+	index = g_hash_table_lookup(picker->counts, &ring);
 	if (!index) {
 		index = g_new0(guint64, 2);
 		index[0] = ring;
 		g_hash_table_insert(picker->counts, index, index);
 		index = g_hash_table_lookup(picker->counts, &ring);
 	}
-	if (nth && index[1] < G_MAXUINT32 && record->origin->index <= G_MAXUINT16) {
+	if (nth && index[1] < G_MAXUINT32) {
 		g_mutex_lock(&picker->lock);
 		if (g_hash_table_size(picker->nths) < NTHS_MAX) {
 			key = g_new(guint64, 1);
@@ -289,9 +294,9 @@ static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRec
 	}
 	if (!is_wanted(picker, reader, record, task))
 		return;
-	rs_trace_timeline_take(picker->timeline, record, task);
-	if (picker->nths)
+	if (picker->nths) /* first: who sees the match may ask at once */
 		note_match(picker, record, nth);
+	rs_trace_timeline_take(picker->timeline, record, task);
 	if (picker->values)
 		take_value(picker, record);
 }
@@ -356,15 +361,29 @@ static gboolean find_news(RsTracePicker *picker, guint64 *ns)
 	return found;
 }
 
+/* What is written from now on it may have, or not. NULL: it failed. */
+static RsTraceReader *open_files(RsTracePicker *picker)
+{
+	GError *error = NULL;
+	RsTraceReader *reader;
+
+	picker->had_ended = rs_trace_files_have_ended(picker->files);
+	picker->size = rs_trace_files_size(picker->files);
+	reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
+	fail(picker, error);
+	return reader;
+}
+
 /* A reader that begins where news do. To find that takes longer the more the file has. */
 static RsTraceReader *read_news(RsTracePicker *picker)
 {
 	const gint64 began = g_get_monotonic_time();
+	g_autoptr(RsTraceReader) reader = open_files(picker);
 	GError *error = NULL;
-	g_autoptr(RsTraceReader) reader =
-		rs_trace_files_read(picker->files, picker->cancellable, &error);
 
-	if (!reader || !rs_trace_reader_seek(reader, picker->from, picker->cancellable, &error)) {
+	if (!reader)
+		return NULL;
+	if (!rs_trace_reader_seek(reader, picker->from, picker->cancellable, &error)) {
 		fail(picker, error);
 		return NULL;
 	}
@@ -374,21 +393,23 @@ static RsTraceReader *read_news(RsTracePicker *picker)
 	return g_steal_pointer(&reader);
 }
 
-/* Goes on with what was written meanwhile. NULL: there will be nothing. */
-static RsTraceReader *read_more(RsTracePicker *picker, guint64 size)
+/* Until something was written that nobody has judged. FALSE: there will be nothing. */
+static gboolean wait_for_news(RsTracePicker *picker)
 {
-	gboolean was_last;
+	gboolean was_last = picker->had_ended;
 
-	do {
+	while (!was_last) {
 		was_last = rs_trace_files_have_ended(picker->files);
-		if (is_over(picker) ||
-		    (!was_last && !rs_trace_files_wait(picker->files, size, picker->cancellable)))
-			return NULL;
-	} while (!was_last &&
-		 (g_get_monotonic_time() < picker->due || !find_news(picker, &picker->from)));
-	if (was_last && !find_news(picker, &picker->from))
-		return NULL;
-	return read_news(picker);
+		if (is_over(picker) || rs_trace_selection_is_over(picker->selection))
+			return FALSE;
+		if (!was_last &&
+		    !rs_trace_files_wait(picker->files, picker->size, picker->cancellable))
+			return FALSE;
+		if ((was_last || g_get_monotonic_time() >= picker->due) &&
+		    find_news(picker, &picker->from))
+			return TRUE;
+	}
+	return FALSE;
 }
 
 static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
@@ -396,24 +417,30 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 	rs_trace_selection_know(((RsTracePicker *)data)->selection, origin, event);
 }
 
-/*
- * Files that can be sought tell their events by their index. So a field that none of them has is
- * told before any record is looked at. FALSE: nothing can match.
- */
-static gboolean learn(RsTracePicker *picker)
+/* NULL: nothing can match, or it failed. */
+static RsTraceReader *read_all(RsTracePicker *picker)
+{
+	RsTraceReader *reader = NULL;
+
+	if (rs_trace_wish_learn(picker->selection, picker->files, picker->cancellable, NULL))
+		reader = open_files(picker);
+	if (reader)
+		rs_trace_reader_set_event_func(reader, know, picker);
+	return reader;
+}
+
+/* FALSE: nobody wants it, nothing can match, or it failed. */
+static gboolean take_turn(RsTracePicker *picker, RsTraceReader *(*read)(RsTracePicker *picker))
 {
 	g_autoptr(RsTraceReader) reader = NULL;
 
-	if (!rs_trace_files_have_ended(picker->files) ||
-	    !rs_trace_selection_is_filtered(picker->selection))
-		return TRUE;
-	/* What is wrong with the files is told when they are read. */
-	reader = rs_trace_files_read(picker->files, picker->cancellable, NULL);
-	if (!reader)
-		return TRUE;
-	rs_trace_reader_set_event_func(reader, know, picker);
-	return !rs_trace_reader_seek_last(reader, 1, picker->cancellable, NULL) ||
-	       rs_trace_selection_finish(picker->selection, NULL);
+	if (!begin_turn(picker))
+		return FALSE;
+	reader = read(picker);
+	if (reader)
+		take_all(picker, reader);
+	end_turn(picker);
+	return reader && !is_over(picker);
 }
 
 static void end(RsTracePicker *picker)
@@ -428,27 +455,10 @@ static void end(RsTracePicker *picker)
 static gpointer work(gpointer data)
 {
 	RsTracePicker *picker = data;
-	GError *error = NULL;
-	RsTraceReader *reader = NULL;
-	gboolean had_ended;
-	guint64 size;
+	gboolean goes_on = take_turn(picker, read_all);
 
-	if (learn(picker))
-		reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
-	fail(picker, error);
-	if (reader)
-		rs_trace_reader_set_event_func(reader, know, picker);
-	while (reader) {
-		had_ended = rs_trace_files_have_ended(picker->files);
-		size = rs_trace_files_size(picker->files);
-		if (begin_turn(picker)) {
-			take_all(picker, reader);
-			end_turn(picker);
-		}
-		g_clear_object(&reader);
-		if (!had_ended && !is_over(picker))
-			reader = read_more(picker, size);
-	}
+	while (goes_on && wait_for_news(picker))
+		goes_on = take_turn(picker, read_news);
 	end(picker);
 	unref(picker);
 	return NULL;

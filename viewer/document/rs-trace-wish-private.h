@@ -10,11 +10,19 @@
 #define RS_TRACE_WISH_PRIVATE_H
 
 #include "filter/rs-trace-selection.h"
+#include "rs-trace-files-private.h"
 
 G_BEGIN_DECLS
 
 /* As rs_trace_selection_new(). `filters` NULL or empty: all records. */
 RsTraceSelection *rs_trace_wish_select(const char *const *filters, GError **error);
+/*
+ * Files that can be sought tell their events by their index. So a field that none of them has is
+ * told before any record is looked at. FALSE: RS_TRACE_ERROR_SELECTION, nothing can match. What is
+ * wrong with the files is told when they are read.
+ */
+gboolean rs_trace_wish_learn(RsTraceSelection *selection, RsTraceFiles *files,
+			     GCancellable *cancellable, GError **error);
 /*
  * A glob alone as a filter that a selection takes, to be freed. NULL: the text is no glob alone.
  */

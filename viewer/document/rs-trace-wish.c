@@ -38,3 +38,23 @@ RsTraceSelection *rs_trace_wish_select(const char *const *filters, GError **erro
 	config.filters = (const char *const *)wishes;
 	return rs_trace_selection_new(&config, error);
 }
+
+static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
+{
+	rs_trace_selection_know(data, origin, event);
+}
+
+gboolean rs_trace_wish_learn(RsTraceSelection *selection, RsTraceFiles *files,
+			     GCancellable *cancellable, GError **error)
+{
+	g_autoptr(RsTraceReader) reader = NULL;
+
+	if (!rs_trace_files_have_ended(files) || !rs_trace_selection_is_filtered(selection))
+		return TRUE;
+	reader = rs_trace_files_read(files, cancellable, NULL);
+	if (!reader)
+		return TRUE;
+	rs_trace_reader_set_event_func(reader, know, selection);
+	return !rs_trace_reader_seek_last(reader, 1, cancellable, NULL) ||
+	       rs_trace_selection_finish(selection, error);
+}

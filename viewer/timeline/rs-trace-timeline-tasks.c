@@ -58,10 +58,11 @@ static void read_events(const RsTraceTimelineRing *ring, Lane *lane)
 	lane->index += lane->n;
 }
 
-/* FALSE: the task has no more events in that ring. */
-static gboolean refill(const RsTraceTimeline *timeline, Lane *lane, guint32 tag)
+/* FALSE: the task has no more events in that ring, or nobody wants them any more. */
+static gboolean refill(const RsTraceTimeline *timeline, Lane *lane, guint32 tag,
+		       GCancellable *cancellable)
 {
-	while (lane->next == lane->n &&
+	while (lane->next == lane->n && !g_cancellable_is_cancelled(cancellable) &&
 	       (lane->index < lane->until || lane->owner < lane->n_owners)) {
 		const RsTraceTimelineRing *ring;
 
@@ -75,8 +76,9 @@ static gboolean refill(const RsTraceTimeline *timeline, Lane *lane, guint32 tag)
 	return lane->next < lane->n;
 }
 
-/* Those of all rings in which the task has events. */
-static GPtrArray *find_lanes(const RsTraceTimeline *timeline, guint32 tag)
+/* Those of all rings in which the task has events, by ring. */
+static GPtrArray *find_lanes(const RsTraceTimeline *timeline, guint32 tag,
+			     GCancellable *cancellable)
 {
 	GPtrArray *lanes = g_ptr_array_new_with_free_func(g_free);
 	const RsTraceTimelineRing *ring;
@@ -94,57 +96,77 @@ static GPtrArray *find_lanes(const RsTraceTimeline *timeline, guint32 tag)
 		rs_trace_timeline_unlock(timeline);
 		if (!ring)
 			return lanes;
-		if (refill(timeline, lane, tag))
+		if (refill(timeline, lane, tag, cancellable))
 			g_ptr_array_add(lanes, g_steal_pointer(&lane));
 	}
 }
 
-/* The lane with the earliest event, and when the earliest of the others is. */
-static guint first_lane(const GPtrArray *lanes, guint64 *limit)
+/* ---- a heap of lanes, the one with the earliest event first ---- */
+
+/* Events of one time are ordered by ring. */
+static gboolean is_before(const Lane *a, const Lane *b)
 {
-	guint64 best = G_MAXUINT64;
-	guint first = 0;
+	guint64 x = a->ns[a->next], y = b->ns[b->next];
 
-	*limit = G_MAXUINT64;
-	for (guint i = 0; i < lanes->len; i++) {
-		const Lane *lane = g_ptr_array_index(lanes, i);
-		guint64 ns = lane->ns[lane->next];
-
-		if (i && ns >= best) {
-			*limit = MIN(*limit, ns);
-			continue;
-		}
-		*limit = best;
-		best = ns;
-		first = i;
-	}
-	return first;
+	return x != y ? x < y : a->ring < b->ring;
 }
 
-static void take(const RsTraceTimeline *timeline, Lane *lane, guint64 limit, RsTraceSeries *out)
+/* NULL: there is no lane below that place. */
+static Lane *first_below(const GPtrArray *heap, guint at, guint *place)
+{
+	guint left = 2 * at + 1, right = left + 1;
+
+	if (left >= heap->len)
+		return NULL;
+	*place = right < heap->len && is_before(heap->pdata[right], heap->pdata[left]) ? right
+										       : left;
+	return heap->pdata[*place];
+}
+
+/* The lane there may be later than those below it. */
+static void settle(GPtrArray *heap, guint at)
+{
+	Lane *lane = heap->pdata[at], *below;
+	guint place;
+
+	while ((below = first_below(heap, at, &place)) && is_before(below, lane)) {
+		heap->pdata[at] = below;
+		heap->pdata[place] = lane;
+		at = place;
+	}
+}
+
+/* ---- the merge ---- */
+
+/* As many as come before those of any other lane. */
+static void take(const RsTraceTimeline *timeline, Lane *lane, const Lane *other, RsTraceSeries *out)
 {
 	rs_trace_timeline_lock(timeline);
 	do {
 		rs_trace_series_append(out, lane->ns[lane->next], lane->classes[lane->next]);
 		lane->next++;
-	} while (lane->next < lane->n && lane->ns[lane->next] <= limit);
+	} while (lane->next < lane->n && (!other || is_before(lane, other)));
 	rs_trace_timeline_unlock(timeline);
 }
 
-RsTraceSeries *rs_trace_timeline_task_events(const RsTraceTimeline *timeline, guint task)
+RsTraceSeries *rs_trace_timeline_task_events(const RsTraceTimeline *timeline, guint task,
+					     GCancellable *cancellable)
 {
 	RsTraceSeries *out = rs_trace_series_new(RS_TRACE_SERIES_POINTS, &timeline->class_palette);
 	const guint32 tag = RS_TRACE_TASK_TAG_FIRST + task;
-	g_autoptr(GPtrArray) lanes = find_lanes(timeline, tag);
+	g_autoptr(GPtrArray) heap = find_lanes(timeline, tag, cancellable);
+	guint place;
 
-	while (lanes->len) {
-		guint64 limit;
-		guint first = first_lane(lanes, &limit);
-		Lane *lane = g_ptr_array_index(lanes, first);
+	for (guint i = heap->len / 2; i--;)
+		settle(heap, i);
+	while (heap->len) {
+		Lane *lane = heap->pdata[0];
 
-		take(timeline, lane, limit, out);
-		if (!refill(timeline, lane, tag))
-			g_ptr_array_remove_index(lanes, first);
+		take(timeline, lane, first_below(heap, 0, &place), out);
+		if (!refill(timeline, lane, tag, cancellable))
+			g_ptr_array_remove_index_fast(heap, 0);
+		if (heap->len)
+			settle(heap, 0);
 	}
 	return out;
 }

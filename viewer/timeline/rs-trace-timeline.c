@@ -324,6 +324,21 @@ const RsTraceTimelineClass *rs_trace_timeline_class(const RsTraceTimeline *timel
 	return nth(timeline->classes, n);
 }
 
+guint rs_trace_timeline_loss_rank(const RsTraceTimelineRing *ring, guint64 ns)
+{
+	guint low = 0, high = ring->losses->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(ring->losses, RsTraceTimelineLoss, middle).ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const RsTraceTimelineSource *rs_trace_timeline_source_of(const RsTraceTimeline *timeline,
 							 guint index)
 {

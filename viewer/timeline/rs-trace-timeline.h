@@ -17,6 +17,8 @@
 #ifndef RS_TRACE_TIMELINE_H
 #define RS_TRACE_TIMELINE_H
 
+#include <gio/gio.h>
+
 #include "rs-trace-cmdline.h"
 #include "rs-trace-decoder.h"
 #include "timeline/rs-trace-series.h"
@@ -183,9 +185,13 @@ guint32 rs_trace_timeline_owner(const RsTraceTimelineRing *ring, guint64 index);
 /*
  * The events of a task, from all vCPUs: points, by class. Made anew at each call, up to a few
  * hundred ms of work for a hundred million events: not for the main loop. Takes the lock by itself.
+ * Once it is cancelled (NULL: never), it returns what it has by then.
  * The timeline must outlive what it returns, which is looked at under the lock, like all else.
  */
-RsTraceSeries *rs_trace_timeline_task_events(const RsTraceTimeline *timeline, guint task);
+RsTraceSeries *rs_trace_timeline_task_events(const RsTraceTimeline *timeline, guint task,
+					     GCancellable *cancellable);
+/* The number of the ring's first loss that is not earlier than `ns`. Wants the lock. */
+guint rs_trace_timeline_loss_rank(const RsTraceTimelineRing *ring, guint64 ns);
 
 /* ---- rows: all records of all rings, in the order of time ---- */
 

@@ -123,6 +123,29 @@ static void test_gaps(Fixture *f, gconstpointer unused)
 	g_assert_cmpuint(rs_trace_flame_broken(f->flame), ==, 3);
 }
 
+/* What has ended in a slice that is dropped is known. */
+static void test_kept(Fixture *f, gconstpointer unused)
+{
+	add(f, 10, 1, ENTER);
+	add(f, 20, 1, BEGIN);
+	add(f, 30, 1, END);
+	add_gap(f, RS_TRACE_RECORD_LOSS, 40);
+	check(f, "0 one 0+10(0)*0\n"
+		 "1 call 0+10(0)*0\n"
+		 "2 work:part 0+10(10)*1\n");
+	add(f, 50, 1, ENTER);
+	add(f, 55, 1, EXIT);
+	add(f, 60, 2, ENTER);
+	add(f, 67, 2, EXIT);
+	rs_trace_flame_end(f->flame, 100);
+	check(f, "0 one 0+15(0)*0\n"
+		 "1 call 0+15(5)*1\n"
+		 "2 work:part 0+10(10)*1\n"
+		 "0 two 15+7(0)*0\n"
+		 "1 call 15+7(7)*1\n");
+	g_assert_cmpuint(rs_trace_flame_broken(f->flame), ==, 1);
+}
+
 static void test_stacks(Fixture *f, gconstpointer unused)
 {
 	rs_trace_flame_add_folded(f->flame, "sh;main;read", 3);
@@ -167,6 +190,7 @@ int main(int argc, char **argv)
 	ADD("nested", test_nested);
 	ADD("broken", test_broken);
 	ADD("gaps", test_gaps);
+	ADD("kept", test_kept);
 	ADD("stacks", test_stacks);
 	ADD("bounds", test_bounds);
 	return g_test_run();

@@ -200,10 +200,10 @@ static void test_task_events(void)
 	guest_event(&g, 0, 1, 45, 7, 0);
 	guest_flush(&g);
 	/* test:a is class 3, test:e 4, the switch 5, test:b 6, test:c 7. */
-	series = rs_trace_timeline_task_events(g.timeline, 0);
+	series = rs_trace_timeline_task_events(g.timeline, 0, NULL);
 	check_text(series, "10:3 20:5 31:7 45:3 ");
 	rs_trace_series_free(series);
-	series = rs_trace_timeline_task_events(g.timeline, 1);
+	series = rs_trace_timeline_task_events(g.timeline, 1, NULL);
 	check_text(series, "12:4 30:5 ");
 	rs_trace_series_free(series);
 	guest_clear(&g);
@@ -250,7 +250,7 @@ static void check_task(const Guest *g, guint n, GArray *expected)
 		if (found->pid == n + FIRST_PID)
 			break;
 	g_assert_nonnull(found);
-	series = rs_trace_timeline_task_events(g->timeline, i);
+	series = rs_trace_timeline_task_events(g->timeline, i, NULL);
 	for (guint64 k = 0; rs_trace_series_read(series, k, 1, &ns, &class); k++) {
 		const guint64 item = ns << 8 | class;
 
@@ -363,7 +363,8 @@ static gpointer gather(gpointer data)
 	guint64 n = 0;
 
 	while (n < RS_TRACE_TIMELINE_CLASSES) {
-		g_autoptr(RsTraceSeries) series = rs_trace_timeline_task_events(g->timeline, 0);
+		g_autoptr(RsTraceSeries) series =
+			rs_trace_timeline_task_events(g->timeline, 0, NULL);
 
 		g_assert_cmpuint(rs_trace_series_count(series), >=, n);
 		n = rs_trace_series_count(series);
