@@ -76,6 +76,7 @@ def test_formats():
             out = desktop.path('out.' + to)
             dialog.export_to(out)
             viewer.find('label', re.compile(r'^out\.' + to + ' has [0-9,]+ events'))
+            viewer.find('push button', re.compile('Show in Folder$'))
             dialog.done(viewer)
             if to == 'ctf':
                 check(stat.S_ISDIR(os.stat(out).st_mode), 'a folder')
@@ -83,7 +84,6 @@ def test_formats():
             desktop.ringside('export', path, '--to', to, '-o', out + '.command')
             check(read(out) == read(out + '.command'), f'{to}: the same as the command writes')
         desktop.shot('export-done')
-        viewer.find('push button', re.compile('Show in Folder$'))
         check(not leftovers(desktop), 'nothing else is left')
         viewer.quit()
 

@@ -49,11 +49,14 @@ class Vm:
              '-serial', f'file:{self.serial}', *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         VMS.append(self)
-        wait_for('QEMU', lambda: os.path.exists(self.hmp_path) and os.path.exists(self.qmp))
+        wait_for('QEMU', lambda: os.path.exists(self.qmp) and self.meet())
+        self.hear()
+
+    def meet(self):
+        """The user's connection. A socket has a name before anybody listens."""
         self.person = socket.socket(socket.AF_UNIX)
         self.person.settimeout(PATIENCE)
-        self.person.connect(self.hmp_path)
-        self.hear()
+        return self.person.connect_ex(self.hmp_path) == 0
 
     def hear(self):
         said = b''
