@@ -30,6 +30,7 @@ typedef struct {
 	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
 	gpointer provider_data;
 	gboolean hide_symbols;  /* of records */
+	gboolean is_growing;    /* only windows are read that are there as a whole */
 	guint n_lanes;          /* rings of those that are there */
 	RsTraceEventFunc event; /* likewise */
 	gpointer event_data;
@@ -55,6 +56,7 @@ typedef struct {
 	guint64 until[2]; /* of the window, by number & 1; in the reader's time */
 	guint64 gaps;     /* damaged parts so far */
 	gboolean ended, cut, unordered;
+	gboolean waits; /* the next window is not there as a whole, as far as one knows */
 	GError *error;
 	RsTraceDecoderStats gone; /* of sources that were freed */
 	GArray *places;           /* NULL: not asked for yet */
@@ -70,7 +72,7 @@ void rs_trace_input_free(RsTraceInput *input);
 
 /*
  * Whose record comes next. NULL: there is none any more, and input->error may say why; or
- * shared->stopped is set. Once that is cleared, this goes on where it was stopped.
+ * shared->stopped is set, or input->waits. Once that is cleared, this goes on where it was stopped.
  */
 RsTraceLane *rs_trace_input_first(RsTraceInput *input);
 /* Goes on behind that record, and returns whose comes then. */

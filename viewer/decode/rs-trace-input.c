@@ -397,6 +397,22 @@ static gboolean is_full(RsTraceInput *input)
 	return full;
 }
 
+/* Whether all blocks up to the end of a window, or of the file, are there. */
+static gboolean has_window(const RsTraceInput *input)
+{
+	guint64 at = rs_trace_file_at(input->file), size = rs_trace_file_size(input->file);
+	RsTraceFileBlock block;
+
+	while (rs_trace_file_read(input->file, at, FALSE, &block)) {
+		at = block.place.at + block.place.stored;
+		if (at > size)
+			return FALSE;
+		if (block.kind == RS_FILE_WINDOW || block.kind == RS_FILE_END)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 /* Reads blocks up to the end of a window, or of the file. */
 static void load_window(RsTraceInput *input)
 {
@@ -429,12 +445,27 @@ static void load_window(RsTraceInput *input)
 	count_old(input);
 }
 
+/*
+ * FALSE: there is no more, or not yet. How late its records may be is not known before a window has
+ * ended, so nothing is taken of one that grows.
+ */
+static gboolean load_more(RsTraceInput *input)
+{
+	if (input->ended || input->waits || input->shared->stopped)
+		return FALSE;
+	input->waits = input->shared->is_growing && rs_trace_file_is_seekable(input->file) &&
+		       !has_window(input);
+	if (input->waits)
+		return FALSE;
+	drop_sources(input);
+	load_window(input);
+	return TRUE;
+}
+
 RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 {
-	while (!input->ended && !input->n_old && !input->shared->stopped) {
-		drop_sources(input);
-		load_window(input);
-	}
+	while (!input->n_old && load_more(input))
+		;
 	return input->shared->stopped ? NULL : rs_trace_order_first(&input->order);
 }
 
@@ -479,7 +510,7 @@ void rs_trace_input_reset(RsTraceInput *input)
 	g_clear_pointer(&input->floors, g_hash_table_unref);
 	g_clear_error(&input->error);
 	input->window = input->n_old = input->gaps = 0;
-	input->ended = input->cut = FALSE;
+	input->ended = input->cut = input->waits = FALSE;
 	input->gone = (RsTraceDecoderStats){0};
 }
 

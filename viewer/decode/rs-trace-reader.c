@@ -158,6 +158,8 @@ const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *c
 					  GError **error)
 {
 	begin(reader, cancellable);
+	for (guint i = 0; !reader->last && i < reader->inputs->len; i++)
+		rs_trace_reader_nth(reader, i)->waits = FALSE;
 	do
 		step(reader);
 	while (reader->last && !rs_trace_input_hold(reader->input, reader->last));
@@ -202,6 +204,11 @@ void rs_trace_reader_set_event_func(RsTraceReader *reader, RsTraceEventFunc func
 {
 	reader->shared.event = func;
 	reader->shared.event_data = data;
+}
+
+void rs_trace_reader_set_growing(RsTraceReader *reader, gboolean is_growing)
+{
+	reader->shared.is_growing = is_growing;
 }
 
 void rs_trace_reader_hide_symbols(RsTraceReader *reader)

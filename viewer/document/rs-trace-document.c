@@ -255,8 +255,7 @@ gboolean rs_trace_document_set_filter(RsTraceDocument *document, const char *con
 	RsTracePicker *picker = NULL;
 
 	if (filters && *filters && document->fetcher) {
-		picker = rs_trace_picker_new(filters, document->files, document->all,
-					     document->pulse, error);
+		picker = rs_trace_picker_new(filters, document->files, document->pulse, error);
 		if (!picker)
 			return FALSE;
 	}
@@ -296,8 +295,7 @@ static RsTracePicker *new_pick(RsTraceDocument *document, const char *const *fil
 	}
 	/* Values of a lane that is gone have the room that another one needs. */
 	drop_picks(document);
-	picker = rs_trace_picker_new(filters, document->files, document->all, document->pulse,
-				     error);
+	picker = rs_trace_picker_new(filters, document->files, document->pulse, error);
 	if (picker)
 		g_ptr_array_add(document->picks, picker);
 	return picker;

@@ -17,12 +17,12 @@ G_BEGIN_DECLS
 typedef struct _RsTracePicker RsTracePicker;
 
 /*
- * `filters`: as rs_trace_wish_select() takes them. `all`: the timeline of all records of the files.
- * The search ends, too, when nobody else has the timeline that it makes, after
- * rs_trace_picker_begin(). NULL: RS_TRACE_ERROR_SELECTION, a filter cannot be read.
+ * `filters`: as rs_trace_wish_select() takes them. The search ends, too, when nobody else has the
+ * timeline that it makes, after rs_trace_picker_begin(). NULL: RS_TRACE_ERROR_SELECTION, a filter
+ * cannot be read.
  */
 RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *files,
-				   RsTraceTimeline *all, RsTracePulse *pulse, GError **error);
+				   RsTracePulse *pulse, GError **error);
 /*
  * Before it begins: only records that match these filters as well, which can be read. NULL: no
  * more. And only those in whose line the text is; case does not matter in ASCII. NULL: whatever it

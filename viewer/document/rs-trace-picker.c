@@ -12,13 +12,12 @@
 #define NTHS_MAX (1u << 20)
 #define INTERVAL 20000  /* us after which what was found is shown */
 #define SHARE_MAX 0.999 /* of a search that goes on */
-#define REST 4          /* times what it took to begin anew, before that is done again */
 
 struct _RsTracePicker {
 	gatomicrefcount refs; /* the owner's and the thread's */
 	GStrv filters;
 	RsTraceFiles *files;
-	RsTraceTimeline *all, *timeline;
+	RsTraceTimeline *timeline;
 	RsTracePulse *pulse;
 	GCancellable *cancellable;
 	GMutex lock;
@@ -28,9 +27,6 @@ struct _RsTracePicker {
 	/* Of the thread: */
 	gboolean waits;      /* it reads when it is its turn */
 	gboolean has_failed; /* `error` is of the files */
-	gint64 due;          /* monotonic us: not before, what came since is looked at */
-	gboolean had_ended;  /* the files, before the reader began: it has all that there will be */
-	guint64 size;        /* of the files by then */
 	RsTraceSelection *selection;
 	RsTraceSelection *also; /* NULL: nothing else is asked for */
 	char *text;             /* in small letters; NULL: nothing is looked for */
@@ -43,8 +39,7 @@ struct _RsTracePicker {
 	guint64 field_of;          /* RsTraceEvent.unique of the event that had it last; 0: none */
 	guint field_at;            /* which of its fields it was */
 	RsTraceHeads *heads;       /* of all that was judged */
-	RsTraceHeads *again; /* of what came since the reader began; NULL: it began at the start */
-	guint64 from;        /* where it began */
+	guint64 judged;            /* how many these were */
 	gint64 shown;
 };
 
@@ -54,7 +49,6 @@ static void unref(RsTracePicker *picker)
 		return;
 	g_strfreev(picker->filters);
 	rs_trace_files_unref(picker->files);
-	rs_trace_timeline_unref(picker->all);
 	rs_trace_timeline_unref(picker->timeline);
 	rs_trace_pulse_unref(picker->pulse);
 	g_object_unref(picker->cancellable);
@@ -68,7 +62,6 @@ static void unref(RsTracePicker *picker)
 	rs_trace_values_unref(picker->values);
 	g_free(picker->field);
 	rs_trace_heads_free(picker->heads);
-	g_clear_pointer(&picker->again, rs_trace_heads_free);
 	g_clear_error(&picker->error);
 	g_mutex_clear(&picker->lock);
 	g_free(picker);
@@ -152,24 +145,6 @@ static double share_of(RsTraceReader *reader)
 
 	rs_trace_reader_progress(reader, &done, &total);
 	return total ? MIN((double)done / (double)total, SHARE_MAX) : 0;
-}
-
-/* Whether it was judged before the reader began anew. */
-static gboolean is_known(RsTracePicker *picker, const RsTraceRecord *record)
-{
-	const RsTraceHead *known, *now;
-
-	if (!picker->again)
-		return FALSE;
-	/* Each is counted: others of its ring and time may be known already. */
-	now = rs_trace_heads_take(picker->again, record);
-	known = rs_trace_heads_get(picker->heads, record->origin->index, record->ring);
-	if (known->ns < picker->from)
-		return FALSE;
-	if (now->ns != known->ns)
-		return now->ns < known->ns;
-	return record->kind == RS_TRACE_RECORD_EVENT ? now->events <= known->events
-						     : now->others <= known->others;
 }
 
 /* Where `small` is in the line, of which only ASCII letters are made small. */
@@ -281,6 +256,7 @@ static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRec
 	RsTraceRecord moved;
 	guint64 nth = 0;
 
+	picker->judged++;
 	if (head->ns != record->sorted_ns) {
 		moved = *record;
 		moved.sorted_ns = head->ns;
@@ -301,7 +277,7 @@ static void judge(RsTracePicker *picker, RsTraceReader *reader, const RsTraceRec
 		take_value(picker, record);
 }
 
-/* FALSE: there is no more, or it was cancelled. */
+/* FALSE: there is no more so far, or it was cancelled. */
 static gboolean take_some(RsTracePicker *picker, RsTraceReader *reader)
 {
 	GError *error = NULL;
@@ -314,14 +290,14 @@ static gboolean take_some(RsTracePicker *picker, RsTraceReader *reader)
 			fail(picker, error);
 			return FALSE;
 		}
-		if (!is_known(picker, record))
-			judge(picker, reader, record);
+		judge(picker, reader, record);
 	}
 	return !is_over(picker) && !rs_trace_selection_is_over(picker->selection);
 }
 
 static void take_all(RsTracePicker *picker, RsTraceReader *reader)
 {
+	const guint64 before = picker->judged;
 	gint64 now;
 
 	while (take_some(picker, reader)) {
@@ -332,84 +308,8 @@ static void take_all(RsTracePicker *picker, RsTraceReader *reader)
 		picker->shown = now;
 	}
 	check_filters(picker);
-	show(picker, is_over(picker) ? share_of(reader) : 1);
-}
-
-/* When the first record was that nobody has judged. FALSE: there is none. */
-static gboolean find_news(RsTracePicker *picker, guint64 *ns)
-{
-	const RsTraceTimelineRing *ring;
-	gboolean found = FALSE;
-
-	*ns = G_MAXUINT64;
-	rs_trace_timeline_lock(picker->all);
-	for (guint n = 0; (ring = rs_trace_timeline_ring(picker->all, n)); n++) {
-		const RsTraceHead *head =
-			rs_trace_heads_get(picker->heads, ring->source, ring->ring);
-		guint64 judged = head->ns || head->events || head->others
-					 ? rs_trace_series_rank(ring->events, head->ns) +
-						   head->events + head->others
-					 : 0;
-		guint64 first;
-
-		if (!rs_trace_series_read(ring->events, judged, 1, &first, NULL))
-			continue;
-		*ns = MIN(*ns, first);
-		found = TRUE;
-	}
-	rs_trace_timeline_unlock(picker->all);
-	return found;
-}
-
-/* What is written from now on it may have, or not. NULL: it failed. */
-static RsTraceReader *open_files(RsTracePicker *picker)
-{
-	GError *error = NULL;
-	RsTraceReader *reader;
-
-	picker->had_ended = rs_trace_files_have_ended(picker->files);
-	picker->size = rs_trace_files_size(picker->files);
-	reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
-	fail(picker, error);
-	return reader;
-}
-
-/* A reader that begins where news do. To find that takes longer the more the file has. */
-static RsTraceReader *read_news(RsTracePicker *picker)
-{
-	const gint64 began = g_get_monotonic_time();
-	g_autoptr(RsTraceReader) reader = open_files(picker);
-	GError *error = NULL;
-
-	if (!reader)
-		return NULL;
-	if (!rs_trace_reader_seek(reader, picker->from, picker->cancellable, &error)) {
-		fail(picker, error);
-		return NULL;
-	}
-	picker->due = g_get_monotonic_time() + REST * (g_get_monotonic_time() - began);
-	g_clear_pointer(&picker->again, rs_trace_heads_free);
-	picker->again = rs_trace_heads_new();
-	return g_steal_pointer(&reader);
-}
-
-/* Until something was written that nobody has judged. FALSE: there will be nothing. */
-static gboolean wait_for_news(RsTracePicker *picker)
-{
-	gboolean was_last = picker->had_ended;
-
-	while (!was_last) {
-		was_last = rs_trace_files_have_ended(picker->files);
-		if (is_over(picker) || rs_trace_selection_is_over(picker->selection))
-			return FALSE;
-		if (!was_last &&
-		    !rs_trace_files_wait(picker->files, picker->size, picker->cancellable))
-			return FALSE;
-		if ((was_last || g_get_monotonic_time() >= picker->due) &&
-		    find_news(picker, &picker->from))
-			return TRUE;
-	}
-	return FALSE;
+	if (picker->judged != before || picker->progress < 1)
+		show(picker, is_over(picker) ? share_of(reader) : 1);
 }
 
 static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
@@ -418,29 +318,25 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 }
 
 /* NULL: nothing can match, or it failed. */
-static RsTraceReader *read_all(RsTracePicker *picker)
+static RsTraceReader *open_files(RsTracePicker *picker)
 {
 	RsTraceReader *reader = NULL;
+	GError *error = NULL;
 
-	if (rs_trace_wish_learn(picker->selection, picker->files, picker->cancellable, NULL))
-		reader = open_files(picker);
+	if (!rs_trace_wish_learn(picker->selection, picker->files, picker->cancellable, NULL))
+		return NULL;
+	reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
+	fail(picker, error);
 	if (reader)
 		rs_trace_reader_set_event_func(reader, know, picker);
 	return reader;
 }
 
-/* FALSE: nobody wants it, nothing can match, or it failed. */
-static gboolean take_turn(RsTracePicker *picker, RsTraceReader *(*read)(RsTracePicker *picker))
+/* Whether there may be more than what was read so far. */
+static gboolean goes_on(const RsTracePicker *picker)
 {
-	g_autoptr(RsTraceReader) reader = NULL;
-
-	if (!begin_turn(picker))
-		return FALSE;
-	reader = read(picker);
-	if (reader)
-		take_all(picker, reader);
-	end_turn(picker);
-	return reader && !is_over(picker);
+	return !picker->has_failed && !is_over(picker) &&
+	       !rs_trace_selection_is_over(picker->selection);
 }
 
 static void end(RsTracePicker *picker)
@@ -455,10 +351,26 @@ static void end(RsTracePicker *picker)
 static gpointer work(gpointer data)
 {
 	RsTracePicker *picker = data;
-	gboolean goes_on = take_turn(picker, read_all);
+	RsTraceReader *reader = NULL;
+	gboolean had_ended;
+	guint64 size;
 
-	while (goes_on && wait_for_news(picker))
-		goes_on = take_turn(picker, read_news);
+	do {
+		/* Before it is read: then nothing is missed that is written meanwhile. */
+		had_ended = rs_trace_files_have_ended(picker->files);
+		size = rs_trace_files_size(picker->files);
+		if (!begin_turn(picker))
+			break;
+		if (!reader)
+			reader = open_files(picker);
+		if (reader) {
+			rs_trace_reader_set_growing(reader, !had_ended);
+			take_all(picker, reader);
+		}
+		end_turn(picker);
+	} while (reader && !had_ended && goes_on(picker) &&
+		 rs_trace_files_wait(picker->files, size, picker->cancellable));
+	g_clear_object(&reader);
 	end(picker);
 	unref(picker);
 	return NULL;
@@ -467,7 +379,7 @@ static gpointer work(gpointer data)
 /* ---- its owner ---- */
 
 RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *files,
-				   RsTraceTimeline *all, RsTracePulse *pulse, GError **error)
+				   RsTracePulse *pulse, GError **error)
 {
 	RsTraceSelection *selection = rs_trace_wish_select(filters, error);
 	RsTracePicker *picker;
@@ -480,7 +392,6 @@ RsTracePicker *rs_trace_picker_new(const char *const *filters, RsTraceFiles *fil
 	picker->selection = selection;
 	picker->filters = g_strdupv((char **)filters);
 	picker->files = rs_trace_files_ref(files);
-	picker->all = rs_trace_timeline_ref(all);
 	picker->timeline = rs_trace_timeline_new();
 	picker->pulse = rs_trace_pulse_ref(pulse);
 	picker->cancellable = g_cancellable_new();

@@ -138,8 +138,14 @@ char *traces_write(GRand *rand, const Plan *plan)
 	for (guint i = 0; i < plan->sources; i++)
 		if (!plan->late || !i)
 			join(&b, i);
-	for (guint i = 0; i < plan->windows; i++)
+	for (guint i = 0; i < plan->windows; i++) {
+		gsize end;
+
 		put_window(&b);
+		end = (gsize)g_seekable_tell(G_SEEKABLE(stream));
+		if (plan->ends)
+			g_array_append_val(plan->ends, end);
+	}
 	g_assert_true(rs_trace_writer_close(b.writer, NULL));
 	rs_trace_writer_free(b.writer);
 	bytes = g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(stream));

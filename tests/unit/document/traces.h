@@ -14,6 +14,7 @@ typedef struct {
 	gboolean back;    /* times of a ring go back */
 	gboolean damaged; /* some bytes of the file are others */
 	guint64 wall_ns;  /* of time 0 */
+	GArray *ends;     /* gsize: how long the file is at the end of each window; may be NULL */
 } Plan;
 
 /* Writes a file, and returns its path, to be unlinked and freed. */
