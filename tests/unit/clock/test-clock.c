@@ -743,6 +743,8 @@ static void test_nothing_to_guess(void)
 	uint64_t before;
 
 	begin_session(guest);
+	guest->frozen = 0;
+	go_on(guest);
 	boot(guest, 1);
 	event = emit(guest);
 	g_usleep(20000);
