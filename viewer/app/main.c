@@ -14,6 +14,12 @@ int main(int argc, char **argv)
 	bindtextdomain(GETTEXT_PACKAGE, RS_LOCALE_DIR);
 	bind_textdomain_codeset(GETTEXT_PACKAGE, "UTF-8");
 	textdomain(GETTEXT_PACKAGE);
+	/*
+	 * Who asks for a renderer without OpenGL needs none of it: loading a driver in software takes
+	 * half of the time until the window is there, and 60 MB.
+	 */
+	if (!g_strcmp0(g_getenv("GSK_RENDERER"), "cairo"))
+		g_setenv("GDK_DEBUG", "gl-disable", FALSE);
 	/* A session may cut off memory that it has handed over. */
 	rs_trace_region_guard();
 	g_set_application_name(_("Ringside Viewer"));

@@ -20,17 +20,26 @@
 #define TAIL_FIRST 8u /* room for so many at first: most tasks of a trace have few */
 
 typedef struct {
-	RsTraceShade before; /* sums of all that is before its first item */
-	guint8 *bits;        /* differences of times, one less than items, then tags; a chunk's */
+	guint8 *bits; /* differences of times, one less than items, then tags; a chunk's */
 	guint8 time_width, tag_width;
 } Block;
+
+/*
+ * The colours of all points before a block: red, green and blue, each in 40 bits, which 4 billion
+ * points do not fill. How many points there are follows from the block's number.
+ */
+typedef struct {
+	guint32 low[3];
+	guint8 high[3];
+} Colours;
 
 struct _RsTraceSeries {
 	RsTraceSeriesKind kind;
 	guint block; /* items of each */
 	const RsTracePalette *palette;
-	GArray *blocks;   /* Block */
-	GArray *bases;    /* guint64: times of their first items, which are searched */
+	GArray *blocks; /* Block */
+	GArray *sums;   /* of what is before each: Colours, or of spans RsTraceShade; may be NULL */
+	GArray *bases;  /* guint64: times of their first items, which are searched */
 	RsTraceBits bits; /* memory of theirs */
 	RsTraceShade before_tail;
 	guint64 first;
@@ -47,6 +56,10 @@ RsTraceSeries *rs_trace_series_new(RsTraceSeriesKind kind, const RsTracePalette 
 	series->block = kind == RS_TRACE_SERIES_POINTS ? BLOCK_POINTS : BLOCK_SPANS;
 	series->palette = palette;
 	series->blocks = g_array_new(FALSE, FALSE, sizeof(Block));
+	if (palette)
+		series->sums = g_array_new(FALSE, FALSE,
+					   kind == RS_TRACE_SERIES_POINTS ? sizeof(Colours)
+									  : sizeof(RsTraceShade));
 	series->bases = g_array_new(FALSE, FALSE, sizeof(guint64));
 	return series;
 }
@@ -57,6 +70,7 @@ void rs_trace_series_free(RsTraceSeries *series)
 		return;
 	rs_trace_bits_clear(&series->bits);
 	g_array_unref(series->blocks);
+	g_clear_pointer(&series->sums, g_array_unref);
 	g_array_unref(series->bases);
 	g_free(series->tail_ns);
 	g_free(series->tail_tags);
@@ -90,6 +104,39 @@ static inline RsTraceShade difference(RsTraceShade a, RsTraceShade b)
 			      a.blue - b.blue};
 }
 
+static void put_sum(RsTraceSeries *series, const RsTraceShade *sum)
+{
+	const guint64 parts[] = {sum->red, sum->green, sum->blue};
+	Colours colours;
+
+	if (series->kind == RS_TRACE_SERIES_SPANS) {
+		g_array_append_vals(series->sums, sum, 1);
+		return;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+		colours.low[i] = (guint32)parts[i];
+		colours.high[i] = (guint8)(parts[i] >> 32);
+	}
+	g_array_append_val(series->sums, colours);
+}
+
+static inline guint64 colour_part(const Colours *colours, guint i)
+{
+	return (guint64)colours->high[i] << 32 | colours->low[i];
+}
+
+/* Of all that is before the first item of a sealed block. */
+static inline RsTraceShade sum_before(const RsTraceSeries *series, guint block)
+{
+	const Colours *colours;
+
+	if (series->kind == RS_TRACE_SERIES_SPANS)
+		return g_array_index(series->sums, RsTraceShade, block);
+	colours = &g_array_index(series->sums, Colours, block);
+	return (RsTraceShade){(guint64)block * series->block, colour_part(colours, 0),
+			      colour_part(colours, 1), colour_part(colours, 2)};
+}
+
 /* ---- bits ---- */
 
 static inline const guint8 *tags_of(const RsTraceSeries *series, const Block *block)
@@ -121,10 +168,12 @@ static void unpack_tags(const RsTraceSeries *series, guint block, guint32 *tags)
 /* The tail is full: it becomes a block. What comes next begins at `next`. */
 static void seal(RsTraceSeries *series, guint64 next)
 {
-	Block block = {.before = series->before_tail};
+	Block block = {0};
 	guint64 largest = 0, largest_tag = 0;
 	gsize times;
 
+	if (series->sums)
+		put_sum(series, &series->before_tail);
 	for (guint i = 0; i < series->block; i++) {
 		guint64 until = i + 1 < series->block ? series->tail_ns[i + 1] : next;
 		guint64 lasts = until - series->tail_ns[i];
@@ -132,8 +181,9 @@ static void seal(RsTraceSeries *series, guint64 next)
 		if (i + 1 < series->block)
 			largest |= lasts;
 		largest_tag |= series->tail_tags[i];
-		add(series, &series->before_tail, series->tail_tags[i],
-		    series->kind == RS_TRACE_SERIES_POINTS ? 1 : lasts);
+		if (series->sums)
+			add(series, &series->before_tail, series->tail_tags[i],
+			    series->kind == RS_TRACE_SERIES_POINTS ? 1 : lasts);
 	}
 	block.time_width = (guint8)rs_trace_bits_width(largest);
 	block.tag_width = (guint8)rs_trace_bits_width(largest_tag);
@@ -195,6 +245,7 @@ gsize rs_trace_series_size(const RsTraceSeries *series)
 {
 	return sizeof(*series) + series->bits.packed +
 	       series->blocks->len * (sizeof(Block) + sizeof(guint64)) +
+	       (series->sums ? series->sums->len * g_array_get_element_size(series->sums) : 0) +
 	       series->tail_room * (sizeof(guint64) + sizeof(guint32));
 }
 
@@ -357,7 +408,7 @@ static void enter(Walk *walk, guint block)
 	walk->n = 0;
 	walk->size = in_tail(walk) ? series->n_tail : series->block;
 	walk->ns = in_tail(walk) ? series->tail_ns[0] : base_at(series, block);
-	walk->sum = in_tail(walk) ? series->before_tail : block_at(series, block)->before;
+	walk->sum = in_tail(walk) ? series->before_tail : sum_before(series, block);
 }
 
 /* Where a sealed block ends, which is where the next one begins. */
@@ -416,12 +467,11 @@ static guint32 tag_of(const Walk *walk)
 /* Of the sums of a sealed block, a share is before `ns`: of its items, or of its time. */
 static RsTraceShade share_before(const RsTraceSeries *series, guint block, guint64 ns)
 {
-	RsTraceShade sum = block_at(series, block)->before, all, part;
+	RsTraceShade sum = sum_before(series, block), all, part;
 	guint64 from = base_at(series, block), until = end_of_block(series, block);
 	double share = (double)(ns - from) / (double)(until - from);
 
-	all = block + 1 < series->blocks->len ? block_at(series, block + 1)->before
-					      : series->before_tail;
+	all = block + 1 < series->blocks->len ? sum_before(series, block + 1) : series->before_tail;
 	all = difference(all, sum);
 	part.weight = (guint64)((double)all.weight * share);
 	if (series->kind == RS_TRACE_SERIES_POINTS) {
@@ -450,7 +500,7 @@ static RsTraceShade before(Walk *walk, guint64 ns, guint64 grain)
 		guint64 length = end_of_block(series, last) - base_at(series, last);
 
 		if (length <= grain / 4)
-			return block_at(series, last)->before;
+			return sum_before(series, last);
 		if (length <= grain && ns < end_of_block(series, last))
 			return share_before(series, last, ns);
 	}
@@ -474,8 +524,10 @@ void rs_trace_series_columns(const RsTraceSeries *series, const guint64 *edges, 
 			     guint64 end, RsTraceShade *out)
 {
 	Walk walk = {.series = series, .end = end, .block = G_MAXUINT};
-	RsTraceShade last = before(&walk, edges[0], 0);
+	RsTraceShade last;
 
+	g_return_if_fail(series->sums);
+	last = before(&walk, edges[0], 0);
 	for (guint i = 0; i < n; i++) {
 		guint64 grain = 0;
 		RsTraceShade next;

@@ -32,7 +32,7 @@ typedef enum {
 
 typedef struct _RsTraceSeries RsTraceSeries;
 
-/* `palette` must outlive it. */
+/* `palette` must outlive it. NULL: nobody asks for columns of it. */
 RsTraceSeries *rs_trace_series_new(RsTraceSeriesKind kind, const RsTracePalette *palette);
 /* NULL is accepted. */
 void rs_trace_series_free(RsTraceSeries *series);

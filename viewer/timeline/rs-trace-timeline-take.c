@@ -107,7 +107,7 @@ static guint add_ring(RsTraceTimeline *timeline, guint source, guint number)
 	ring->events = rs_trace_series_new(RS_TRACE_SERIES_POINTS, &timeline->class_palette);
 	ring->tasks = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
 	ring->lasting = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->class_palette);
-	ring->owners = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->task_palette);
+	ring->owners = rs_trace_series_new(RS_TRACE_SERIES_SPANS, NULL);
 	ring->gaps = rs_trace_series_new(RS_TRACE_SERIES_SPANS, &timeline->gap_palette);
 	ring->losses = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineLoss));
 	ring->boots = g_array_new(FALSE, FALSE, sizeof(RsTraceTimelineBoot));
