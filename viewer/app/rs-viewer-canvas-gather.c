@@ -59,6 +59,26 @@ static void gather(GTask *task, gpointer source, gpointer data, GCancellable *ca
 	g_task_return_boolean(task, TRUE);
 }
 
+/* The thread of a filter goes on as long as somebody has its timeline. */
+static void forget(RsViewerCanvas *canvas, guint i)
+{
+	RsViewerStrip *strip = ((RsViewerLane *)canvas->gathered->pdata[i])->strip;
+
+	g_clear_pointer(&strip->task_events, rs_trace_series_free);
+	g_clear_pointer(&strip->of, rs_trace_timeline_unref);
+	g_ptr_array_remove_index(canvas->gathered, i);
+}
+
+void rs_viewer_canvas_forget_former(RsViewerCanvas *canvas)
+{
+	const RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
+
+	for (guint i = canvas->gathered->len; i-- > 0;)
+		if (((RsViewerStrip *)((RsViewerLane *)canvas->gathered->pdata[i])->strip)->of !=
+		    shown)
+			forget(canvas, i);
+}
+
 /* What was gathered first and is not in view goes. */
 static void keep(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
@@ -67,13 +87,10 @@ static void keep(RsViewerCanvas *canvas, RsViewerLane *lane)
 	for (guint i = 0; i < canvas->gathered->len && canvas->gathered->len > KEPT;) {
 		RsViewerStrip *strip = ((RsViewerLane *)canvas->gathered->pdata[i])->strip;
 
-		if (strip->seen == canvas->frames) {
+		if (strip->seen == canvas->frames)
 			i++;
-			continue;
-		}
-		g_clear_pointer(&strip->task_events, rs_trace_series_free);
-		g_clear_pointer(&strip->of, rs_trace_timeline_unref);
-		g_ptr_array_remove_index(canvas->gathered, i);
+		else
+			forget(canvas, i);
 	}
 }
 
@@ -84,9 +101,13 @@ static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
 	RsViewerStrip *strip;
 
 	canvas->n_gathering--;
-	if (g_cancellable_is_cancelled(gathering->cancellable))
+	if (!canvas->document || g_cancellable_is_cancelled(gathering->cancellable))
 		return;
 	strip = gathering->lane->strip;
+	strip->is_busy = FALSE;
+	touch(canvas, strip);
+	if (gathering->timeline != rs_trace_document_shown(canvas->document))
+		return;
 	rs_trace_series_free(strip->task_events);
 	rs_trace_timeline_unref(strip->of);
 	strip->task_events = g_steal_pointer(&gathering->events);
@@ -94,9 +115,7 @@ static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
 	strip->n_gathered = gathering->n_events;
 	/* Of a trace that grows, no more than a tenth of the time goes into it. */
 	strip->next_gather = g_get_monotonic_time() + 10 * gathering->took;
-	strip->is_busy = FALSE;
 	keep(canvas, gathering->lane);
-	touch(canvas, strip);
 }
 
 static gboolean on_waited(gpointer data)

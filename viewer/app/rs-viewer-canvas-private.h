@@ -116,6 +116,8 @@ void rs_viewer_canvas_draw_line(GtkSnapshot *snapshot, double x, double y, doubl
 
 /* Sees to it that what the lane shows is gathered. */
 void rs_viewer_canvas_gather(RsViewerCanvas *canvas, RsViewerLane *lane);
+/* Forgets what was gathered of what another filter left. */
+void rs_viewer_canvas_forget_former(RsViewerCanvas *canvas);
 /* Begins to look for what a chosen lane shows. An error is kept in the strip too. */
 gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lane, GError **error);
 

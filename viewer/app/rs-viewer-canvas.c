@@ -192,6 +192,13 @@ static void on_grown(RsViewerCanvas *canvas)
 	gtk_widget_queue_draw(GTK_WIDGET(canvas));
 }
 
+/* What is shown may be what another filter leaves. */
+static void on_changed(RsViewerCanvas *canvas)
+{
+	rs_viewer_canvas_forget_former(canvas);
+	on_grown(canvas);
+}
+
 static void on_view(RsViewerCanvas *canvas)
 {
 	update_description(canvas);
@@ -456,7 +463,7 @@ GtkWidget *rs_viewer_canvas_new(RsViewerView *view)
 	canvas->document = g_object_ref(rs_viewer_view_document(view));
 	g_signal_connect_object(canvas->document, "grown", G_CALLBACK(on_grown), canvas,
 				G_CONNECT_SWAPPED);
-	g_signal_connect_object(canvas->document, "changed", G_CALLBACK(on_grown), canvas,
+	g_signal_connect_object(canvas->document, "changed", G_CALLBACK(on_changed), canvas,
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(canvas->document, "ended", G_CALLBACK(on_grown), canvas,
 				G_CONNECT_SWAPPED);
