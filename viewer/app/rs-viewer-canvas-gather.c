@@ -207,6 +207,13 @@ static void pair(GTask *task, gpointer source, gpointer data, GCancellable *canc
 	g_task_return_boolean(task, TRUE);
 }
 
+/* Whether nothing more comes: also what was there before the lane is picked by and by. */
+static gboolean has_all(RsViewerCanvas *canvas, const RsViewerStrip *strip)
+{
+	return rs_trace_document_state(canvas->document) == RS_TRACE_DOCUMENT_READY &&
+	       rs_trace_document_pick_progress(canvas->document, strip->pick, NULL) >= 1;
+}
+
 /* The lane follows its rows as long as nobody has made it higher or lower. */
 static void fit(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
@@ -229,14 +236,17 @@ static void on_paired(GObject *object, GAsyncResult *result, gpointer data)
 {
 	g_autoptr(RsViewerCanvas) canvas = data;
 	const Pairing *pairing = g_task_get_task_data(G_TASK(result));
+	RsViewerStrip *strip;
 
-	if (g_cancellable_is_cancelled(pairing->cancellable))
+	if (!canvas->document || g_cancellable_is_cancelled(pairing->cancellable))
 		return;
-	((RsViewerStrip *)pairing->lane->strip)->is_busy = FALSE;
-	if (pairing->taken == 0)
-		return;
-	fit(canvas, pairing->lane);
-	touch(canvas, pairing->lane->strip);
+	strip = pairing->lane->strip;
+	strip->is_busy = FALSE;
+	if (pairing->taken > 0)
+		fit(canvas, pairing->lane);
+	/* The last ones may have come meanwhile. */
+	if (pairing->taken > 0 || (!pairing->is_complete && has_all(canvas, strip)))
+		touch(canvas, strip);
 }
 
 static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
@@ -249,7 +259,7 @@ static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
 	pairing = g_new0(Pairing, 1);
 	pairing->pick = rs_trace_timeline_ref(strip->pick);
 	pairing->pairs = rs_viewer_pairs_ref(strip->pairs);
-	pairing->is_complete = rs_trace_document_state(canvas->document) == RS_TRACE_DOCUMENT_READY;
+	pairing->is_complete = has_all(canvas, strip);
 	pairing->lane = lane;
 	pairing->cancellable = g_object_ref(strip->cancellable);
 	strip->is_busy = TRUE;
