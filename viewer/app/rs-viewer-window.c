@@ -84,6 +84,15 @@ static gboolean escape_title(GBinding *binding, const GValue *from, GValue *to, 
 	return TRUE;
 }
 
+/* Of a child, which may be in another window by now, or in none. */
+static void title_changed(GtkWidget *child)
+{
+	GtkRoot *root = gtk_widget_get_root(child);
+
+	if (root && RS_VIEWER_IS_WINDOW(root))
+		refresh(RS_VIEWER_WINDOW(root));
+}
+
 /* A page, or two that are compared. */
 static void add(RsViewerWindow *window, GtkWidget *child)
 {
@@ -94,8 +103,7 @@ static void add(RsViewerWindow *window, GtkWidget *child)
 	g_object_bind_property_full(tab, "title", tab, "tooltip", G_BINDING_SYNC_CREATE,
 				    escape_title, NULL, NULL, NULL);
 	/* Also if another side of those that are compared has the focus. */
-	g_signal_connect_object(child, "notify::title", G_CALLBACK(refresh), window,
-				G_CONNECT_SWAPPED);
+	g_signal_connect(child, "notify::title", G_CALLBACK(title_changed), NULL);
 	adw_tab_view_set_selected_page(window->tabs, tab);
 	show_start(window, FALSE);
 	refresh(window);
