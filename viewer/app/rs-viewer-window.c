@@ -2,6 +2,7 @@
 #include "app/rs-viewer-window.h"
 
 #include "app/rs-viewer-accels.h"
+#include "app/rs-viewer-chooser.h"
 #include "app/rs-viewer-compare.h"
 #include "app/rs-viewer-page.h"
 #include "app/rs-viewer-settings.h"
@@ -218,8 +219,6 @@ static void chosen(GtkNativeDialog *dialog, int response, RsViewerWindow *window
 
 		open_files(window, files);
 	}
-	gtk_native_dialog_destroy(dialog);
-	g_object_unref(dialog);
 }
 
 static void add_filter(GtkFileChooser *chooser, const char *name, const char *const *patterns)
@@ -247,7 +246,7 @@ static void choose(RsViewerWindow *window, const char *title, const char *accept
 	add_filter(GTK_FILE_CHOOSER(dialog), _("All Files"), (const char *[]){"*", NULL});
 	gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(dialog), TRUE);
 	g_signal_connect_object(dialog, "response", G_CALLBACK(then), window, 0);
-	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
+	rs_viewer_chooser_show(dialog, window);
 }
 
 static void choose_files(GtkWidget *widget, const char *name, GVariant *parameter)
@@ -269,8 +268,6 @@ static void compare_chosen(GtkNativeDialog *dialog, int response, RsViewerWindow
 		if (*second)
 			rs_viewer_window_compare(window, first, (const char *const *)second);
 	}
-	gtk_native_dialog_destroy(dialog);
-	g_object_unref(dialog);
 }
 
 static void choose_compared(GtkWidget *widget, const char *name, GVariant *parameter)
