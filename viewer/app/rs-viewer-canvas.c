@@ -255,6 +255,11 @@ gboolean rs_viewer_canvas_add(RsViewerCanvas *canvas, RsViewerLaneKind kind, con
 {
 	RsViewerLane *lane = rs_viewer_lanes_choose(canvas->lanes, kind, text);
 
+	if (!lane && rs_viewer_lanes_chosen(canvas->lanes)->len < RS_VIEWER_LANES_CHOSEN) {
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+				    _("It is too long for a lane, or not UTF-8."));
+		return FALSE;
+	}
 	if (!lane) {
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
 			    _("No more than %u lanes can be added."), RS_VIEWER_LANES_CHOSEN);

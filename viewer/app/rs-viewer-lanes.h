@@ -82,7 +82,10 @@ gboolean rs_viewer_lanes_sync(RsViewerLanes *lanes, const RsTraceTimeline *timel
 gboolean rs_viewer_lanes_name_tasks(RsViewerLanes *lanes, gboolean pinned, double top,
 				    double height, const RsTraceTimeline *timeline);
 
-/* NULL: there are RS_VIEWER_LANES_CHOSEN already. The same text again is the same lane. */
+/*
+ * The same text again is the same lane. NULL: there are RS_VIEWER_LANES_CHOSEN already, or the text
+ * is too long, or not UTF-8.
+ */
 RsViewerLane *rs_viewer_lanes_choose(RsViewerLanes *lanes, RsViewerLaneKind kind, const char *text);
 void rs_viewer_lanes_remove(RsViewerLanes *lanes, RsViewerLane *lane);
 /* Chosen lanes, in their order. */
