@@ -139,6 +139,23 @@ static gboolean is_early(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return TRUE;
 }
 
+/* A task that what is shown lacks is looked for again once there are more. */
+static const RsTraceTimelineTask *find_task(RsViewerCanvas *canvas, const RsTraceTimeline *shown,
+					    RsViewerLane *lane, guint *number)
+{
+	RsViewerStrip *strip = rs_viewer_strip_of(lane);
+	const RsTraceTimelineTask *task;
+
+	if (strip->missed == canvas->n_changes && !rs_trace_timeline_task(shown, strip->n_tasks))
+		return NULL;
+	task = rs_viewer_strip_task(shown, lane, number);
+	if (!task) {
+		strip->missed = canvas->n_changes;
+		strip->n_tasks = *number;
+	}
+	return task;
+}
+
 static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
 	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
@@ -151,7 +168,7 @@ static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 	if (strip->is_busy || canvas->n_gathering >= AT_ONCE)
 		return;
 	rs_trace_timeline_lock(shown);
-	task = rs_viewer_strip_task(shown, lane, &number);
+	task = find_task(canvas, shown, lane, &number);
 	if (task)
 		n_events = task->events;
 	rs_trace_timeline_unlock(shown);

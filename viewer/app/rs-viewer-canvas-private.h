@@ -43,7 +43,8 @@ struct _RsViewerCanvas {
 	GPtrArray *in_view;  /* lanes of the last frame; not owned */
 	GPtrArray *gathered; /* lanes whose events were gathered, the oldest first; not owned */
 	guint n_gathering;
-	guint wait; /* source that gathers later what may not be gathered yet; 0: none */
+	guint n_changes; /* of the document, from 1 on: what is shown may be another timeline */
+	guint wait;      /* source that gathers later what may not be gathered yet; 0: none */
 
 	RsViewerLook look;
 	gboolean has_look;

@@ -195,6 +195,7 @@ static void on_grown(RsViewerCanvas *canvas)
 /* What is shown may be what another filter leaves. */
 static void on_changed(RsViewerCanvas *canvas)
 {
+	canvas->n_changes++;
 	rs_viewer_canvas_forget_former(canvas);
 	on_grown(canvas);
 }
@@ -451,6 +452,7 @@ static void rs_viewer_canvas_init(RsViewerCanvas *canvas)
 	canvas->layouts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	canvas->titles = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	canvas->is_stale = TRUE;
+	canvas->n_changes = 1;
 	g_signal_connect_object(canvas->adjustment, "value-changed",
 				G_CALLBACK(gtk_widget_queue_draw), canvas, G_CONNECT_SWAPPED);
 	gtk_widget_set_focusable(GTK_WIDGET(canvas), TRUE);
