@@ -450,6 +450,11 @@ class Widget:
         """What an entry or a label holds."""
         return self._ask(self.node.get_text, 0, self._ask(self.node.get_character_count))
 
+    @property
+    def caret(self):
+        """Before which character of an entry the cursor is."""
+        return self._ask(self.node.get_caret_offset)
+
     def box(self):
         """(x, y, width, height) in its window."""
         extents = self._ask(self.node.get_extents, self.atspi.CoordType.WINDOW)

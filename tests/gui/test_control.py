@@ -177,6 +177,30 @@ def test_filter():
         live.viewer.quit()
 
 
+def test_late_mistake():
+    """What a filter lacks is known once its event comes. What is typed by then is not marked."""
+    with Desktop() as desktop:
+        live = Live(desktop)
+        entry = live.viewer.find('text', 'Filter')
+        live.press('text', 'Filter')
+        wait_for('it has the focus', lambda: entry.has('focused'))
+        desktop.type(f'{EVENT}: nix == 3')
+        desktop.key('Escape', 'Return')
+        live.viewer.find('label', '0 shown')
+        live.press('text', 'Filter')
+        wait_for('it has the focus again', lambda: entry.has('focused'))
+        desktop.key('ctrl+a')
+        desktop.type('CPU == 1')
+        desktop.key('Escape')
+        desktop.ringside('enable', '-s', live.name, EVENT)
+        live.viewer.gone('label', re.compile('shown$'))
+        check(entry.text == 'CPU == 1' and entry.caret == 8, 'the entry has what was typed, and the cursor')
+        check('no field' not in entry.description, 'and nothing is wrong with that')
+        desktop.shot('control-late-mistake')
+        live.end()
+        live.viewer.quit()
+
+
 def test_record():
     """A recording begins and ends, and its file can be read."""
     with Desktop() as desktop:
@@ -228,4 +252,4 @@ def test_site():
 
 
 if __name__ == '__main__':
-    run_tests([test_switch, test_busy, test_filter, test_record, test_site])
+    run_tests([test_switch, test_busy, test_filter, test_late_mistake, test_record, test_site])

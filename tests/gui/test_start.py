@@ -194,6 +194,33 @@ def test_session():
         viewer.quit()
 
 
+# What the command says of domains: there is one, which cannot be attached.
+NO_ATTACH = """#!/bin/sh
+case $1 in
+prepare) echo '{"uri": "test:///", "domains": [{"domain": "guest", "uuid": "1", "state": "running", "device": true}]}' ;;
+*) echo 'ringside: nobody answers' >&2; exit 1 ;;
+esac
+"""
+
+
+def test_no_attach():
+    """Who could not be attached to is not shown as if that still went on."""
+    with Desktop() as desktop:
+        os.mkdir(desktop.path('bin'))
+        with open(desktop.path('bin/ringside'), 'w', encoding='utf-8') as file:
+            file.write(NO_ATTACH)
+        os.chmod(desktop.path('bin/ringside'), 0o755)
+        viewer = desktop.start(env={'PATH': desktop.path('bin') + ':' + os.environ['PATH']})
+        row = viewer.find('list item', 'guest')
+        check(row.description == 'Running', f'it runs: {row.description}')
+        row.press()
+        viewer.find('label', re.compile('nobody answers'))
+        viewer.gone('label', 'Attaching…')
+        viewer.find('label', 'Running')
+        viewer.quit()
+
+
 if __name__ == '__main__':
     run_tests([test_start_page, test_about, test_files, test_what_cannot_be_opened, test_command_line,
-               test_small_and_dark, test_compare, test_settings, test_without_schema, test_session])
+               test_small_and_dark, test_compare, test_settings, test_without_schema, test_session,
+               test_no_attach])

@@ -60,6 +60,26 @@ static void gather(GTask *task, gpointer source, gpointer data, GCancellable *ca
 	g_task_return_boolean(task, TRUE);
 }
 
+/* The thread of a filter goes on as long as somebody has its timeline. */
+static void forget(RsViewerCanvas *canvas, guint i)
+{
+	RsViewerStrip *strip = ((RsViewerLane *)canvas->gathered->pdata[i])->strip;
+
+	g_clear_pointer(&strip->task_events, rs_trace_series_free);
+	g_clear_pointer(&strip->of, rs_trace_timeline_unref);
+	g_ptr_array_remove_index(canvas->gathered, i);
+}
+
+void rs_viewer_canvas_forget_former(RsViewerCanvas *canvas)
+{
+	const RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
+
+	for (guint i = canvas->gathered->len; i-- > 0;)
+		if (((RsViewerStrip *)((RsViewerLane *)canvas->gathered->pdata[i])->strip)->of !=
+		    shown)
+			forget(canvas, i);
+}
+
 /* What was gathered first and is not in view goes. */
 static void keep(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
@@ -68,13 +88,10 @@ static void keep(RsViewerCanvas *canvas, RsViewerLane *lane)
 	for (guint i = 0; i < canvas->gathered->len && canvas->gathered->len > KEPT;) {
 		RsViewerStrip *strip = ((RsViewerLane *)canvas->gathered->pdata[i])->strip;
 
-		if (strip->seen == canvas->frames) {
+		if (strip->seen == canvas->frames)
 			i++;
-			continue;
-		}
-		g_clear_pointer(&strip->task_events, rs_trace_series_free);
-		g_clear_pointer(&strip->of, rs_trace_timeline_unref);
-		g_ptr_array_remove_index(canvas->gathered, i);
+		else
+			forget(canvas, i);
 	}
 }
 
@@ -85,9 +102,13 @@ static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
 	RsViewerStrip *strip;
 
 	canvas->n_gathering--;
-	if (g_cancellable_is_cancelled(gathering->cancellable))
+	if (!canvas->document || g_cancellable_is_cancelled(gathering->cancellable))
 		return;
 	strip = gathering->lane->strip;
+	strip->is_busy = FALSE;
+	touch(canvas, strip);
+	if (gathering->timeline != rs_trace_document_shown(canvas->document))
+		return;
 	rs_trace_series_free(strip->task_events);
 	rs_trace_timeline_unref(strip->of);
 	strip->task_events = g_steal_pointer(&gathering->events);
@@ -95,9 +116,7 @@ static void on_gathered(GObject *object, GAsyncResult *result, gpointer data)
 	strip->n_gathered = gathering->n_events;
 	/* Of a trace that grows, no more than a tenth of the time goes into it. */
 	strip->next_gather = g_get_monotonic_time() + 10 * gathering->took;
-	strip->is_busy = FALSE;
 	keep(canvas, gathering->lane);
-	touch(canvas, strip);
 }
 
 static gboolean on_waited(gpointer data)
@@ -121,6 +140,23 @@ static gboolean is_early(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	return TRUE;
 }
 
+/* A task that what is shown lacks is looked for again once there are more. */
+static const RsTraceTimelineTask *find_task(RsViewerCanvas *canvas, const RsTraceTimeline *shown,
+					    RsViewerLane *lane, guint *number)
+{
+	RsViewerStrip *strip = rs_viewer_strip_of(lane);
+	const RsTraceTimelineTask *task;
+
+	if (strip->missed == canvas->n_changes && !rs_trace_timeline_task(shown, strip->n_tasks))
+		return NULL;
+	task = rs_viewer_strip_task(shown, lane, number);
+	if (!task) {
+		strip->missed = canvas->n_changes;
+		strip->n_tasks = *number;
+	}
+	return task;
+}
+
 static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
 	RsTraceTimeline *shown = rs_trace_document_shown(canvas->document);
@@ -133,7 +169,7 @@ static void gather_task(RsViewerCanvas *canvas, RsViewerLane *lane)
 	if (strip->is_busy || canvas->n_gathering >= AT_ONCE)
 		return;
 	rs_trace_timeline_lock(shown);
-	task = rs_viewer_strip_task(shown, lane, &number);
+	task = find_task(canvas, shown, lane, &number);
 	if (task)
 		n_events = task->events;
 	rs_trace_timeline_unlock(shown);
@@ -189,6 +225,13 @@ static void pair(GTask *task, gpointer source, gpointer data, GCancellable *canc
 	g_task_return_boolean(task, TRUE);
 }
 
+/* Whether nothing more comes: also what was there before the lane is picked by and by. */
+static gboolean has_all(RsViewerCanvas *canvas, const RsViewerStrip *strip)
+{
+	return rs_trace_document_state(canvas->document) == RS_TRACE_DOCUMENT_READY &&
+	       rs_trace_document_pick_progress(canvas->document, strip->pick, NULL) >= 1;
+}
+
 /* The lane follows its rows as long as nobody has made it higher or lower. */
 static void fit(RsViewerCanvas *canvas, RsViewerLane *lane)
 {
@@ -211,14 +254,17 @@ static void on_paired(GObject *object, GAsyncResult *result, gpointer data)
 {
 	g_autoptr(RsViewerCanvas) canvas = data;
 	const Pairing *pairing = g_task_get_task_data(G_TASK(result));
+	RsViewerStrip *strip;
 
-	if (g_cancellable_is_cancelled(pairing->cancellable))
+	if (!canvas->document || g_cancellable_is_cancelled(pairing->cancellable))
 		return;
-	((RsViewerStrip *)pairing->lane->strip)->is_busy = FALSE;
-	if (pairing->taken == 0)
-		return;
-	fit(canvas, pairing->lane);
-	touch(canvas, pairing->lane->strip);
+	strip = pairing->lane->strip;
+	strip->is_busy = FALSE;
+	if (pairing->taken > 0)
+		fit(canvas, pairing->lane);
+	/* The last ones may have come meanwhile. */
+	if (pairing->taken > 0 || (!pairing->is_complete && has_all(canvas, strip)))
+		touch(canvas, strip);
 }
 
 static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
@@ -231,7 +277,7 @@ static void gather_pairs(RsViewerCanvas *canvas, RsViewerLane *lane)
 	pairing = g_new0(Pairing, 1);
 	pairing->pick = rs_trace_timeline_ref(strip->pick);
 	pairing->pairs = rs_viewer_pairs_ref(strip->pairs);
-	pairing->is_complete = rs_trace_document_state(canvas->document) == RS_TRACE_DOCUMENT_READY;
+	pairing->is_complete = has_all(canvas, strip);
 	pairing->lane = lane;
 	pairing->cancellable = g_object_ref(strip->cancellable);
 	strip->is_busy = TRUE;

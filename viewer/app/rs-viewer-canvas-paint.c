@@ -12,6 +12,31 @@
 
 /* ---- what is in view ---- */
 
+static gboolean on_renamed(gpointer canvas)
+{
+	rs_viewer_canvas_update_lanes(canvas);
+	return G_SOURCE_REMOVE;
+}
+
+/* First of all: what is in view depends on the names while one is searched for. */
+static void name_tasks(RsViewerCanvas *canvas)
+{
+	RsTraceTimeline *all = rs_trace_document_all(canvas->document);
+	gboolean changed;
+
+	rs_trace_timeline_lock(all);
+	changed = rs_viewer_lanes_name_tasks(canvas->lanes, TRUE, 0,
+					     rs_viewer_canvas_pinned_height(canvas), all);
+	changed |= rs_viewer_lanes_name_tasks(canvas->lanes, FALSE,
+					      gtk_adjustment_get_value(canvas->adjustment),
+					      gtk_widget_get_height(GTK_WIDGET(canvas)), all);
+	rs_trace_timeline_unlock(all);
+	/* A scrollbar cannot change while a frame is drawn. */
+	if (changed)
+		g_idle_add_full(G_PRIORITY_DEFAULT, on_renamed, g_object_ref(canvas),
+				g_object_unref);
+}
+
 static void look_at(RsViewerCanvas *canvas, gboolean pinned, double top, double height)
 {
 	guint n, at = rs_viewer_lanes_at(canvas->lanes, pinned, top);
@@ -89,6 +114,7 @@ void rs_viewer_canvas_prepare(RsViewerCanvas *canvas)
 	RsViewerFrame *frame = &canvas->frame;
 	g_autoptr(GPtrArray) stale = g_ptr_array_new();
 
+	name_tasks(canvas);
 	find_in_view(canvas);
 	begin_frame(canvas);
 	for (guint i = 0; i < canvas->in_view->len; i++) {
@@ -106,10 +132,8 @@ void rs_viewer_canvas_prepare(RsViewerCanvas *canvas)
 		return;
 	rs_trace_timeline_lock(frame->all);
 	rs_trace_timeline_span(frame->all, &frame->first, &frame->end);
-	for (guint i = 0; i < stale->len; i++) {
-		rs_viewer_lanes_name_task(canvas->lanes, stale->pdata[i], frame->all);
+	for (guint i = 0; i < stale->len; i++)
 		rs_viewer_strip_draw_spans(stale->pdata[i], frame);
-	}
 	if (frame->shown != frame->all) {
 		rs_trace_timeline_unlock(frame->all);
 		rs_trace_timeline_lock(frame->shown);
@@ -163,6 +187,8 @@ static void draw_time(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVie
 	const RsViewerLook *look = rs_viewer_canvas_look(canvas);
 	RsViewerBand events, spans;
 
+	if (!strip)
+		return;
 	rs_viewer_canvas_bands(lane, &events, &spans);
 	if (lane->kind == RS_VIEWER_LANE_RING)
 		gtk_snapshot_append_color(snapshot, &look->grid,

@@ -43,7 +43,8 @@ struct _RsViewerCanvas {
 	GPtrArray *in_view;  /* lanes of the last frame; not owned */
 	GPtrArray *gathered; /* lanes whose events were gathered, the oldest first; not owned */
 	guint n_gathering;
-	guint wait; /* source that gathers later what may not be gathered yet; 0: none */
+	guint n_changes; /* of the document, from 1 on: what is shown may be another timeline */
+	guint wait;      /* source that gathers later what may not be gathered yet; 0: none */
 
 	RsViewerLook look;
 	gboolean has_look;
@@ -116,6 +117,8 @@ void rs_viewer_canvas_draw_line(GtkSnapshot *snapshot, double x, double y, doubl
 
 /* Sees to it that what the lane shows is gathered. */
 void rs_viewer_canvas_gather(RsViewerCanvas *canvas, RsViewerLane *lane);
+/* Forgets what was gathered of what another filter left. */
+void rs_viewer_canvas_forget_former(RsViewerCanvas *canvas);
 /* Begins to look for what a chosen lane shows. An error is kept in the strip too. */
 gboolean rs_viewer_canvas_begin_chosen(RsViewerCanvas *canvas, RsViewerLane *lane, GError **error);
 

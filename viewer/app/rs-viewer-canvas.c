@@ -192,6 +192,14 @@ static void on_grown(RsViewerCanvas *canvas)
 	gtk_widget_queue_draw(GTK_WIDGET(canvas));
 }
 
+/* What is shown may be what another filter leaves. */
+static void on_changed(RsViewerCanvas *canvas)
+{
+	canvas->n_changes++;
+	rs_viewer_canvas_forget_former(canvas);
+	on_grown(canvas);
+}
+
 static void on_view(RsViewerCanvas *canvas)
 {
 	update_description(canvas);
@@ -248,6 +256,11 @@ gboolean rs_viewer_canvas_add(RsViewerCanvas *canvas, RsViewerLaneKind kind, con
 {
 	RsViewerLane *lane = rs_viewer_lanes_choose(canvas->lanes, kind, text);
 
+	if (!lane && rs_viewer_lanes_chosen(canvas->lanes)->len < RS_VIEWER_LANES_CHOSEN) {
+		g_set_error_literal(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
+				    _("It is too long for a lane, or not UTF-8."));
+		return FALSE;
+	}
 	if (!lane) {
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT,
 			    _("No more than %u lanes can be added."), RS_VIEWER_LANES_CHOSEN);
@@ -439,6 +452,7 @@ static void rs_viewer_canvas_init(RsViewerCanvas *canvas)
 	canvas->layouts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	canvas->titles = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_object_unref);
 	canvas->is_stale = TRUE;
+	canvas->n_changes = 1;
 	g_signal_connect_object(canvas->adjustment, "value-changed",
 				G_CALLBACK(gtk_widget_queue_draw), canvas, G_CONNECT_SWAPPED);
 	gtk_widget_set_focusable(GTK_WIDGET(canvas), TRUE);
@@ -456,7 +470,7 @@ GtkWidget *rs_viewer_canvas_new(RsViewerView *view)
 	canvas->document = g_object_ref(rs_viewer_view_document(view));
 	g_signal_connect_object(canvas->document, "grown", G_CALLBACK(on_grown), canvas,
 				G_CONNECT_SWAPPED);
-	g_signal_connect_object(canvas->document, "changed", G_CALLBACK(on_grown), canvas,
+	g_signal_connect_object(canvas->document, "changed", G_CALLBACK(on_changed), canvas,
 				G_CONNECT_SWAPPED);
 	g_signal_connect_object(canvas->document, "ended", G_CALLBACK(on_grown), canvas,
 				G_CONNECT_SWAPPED);

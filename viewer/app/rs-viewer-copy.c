@@ -6,7 +6,9 @@
 
 typedef struct {
 	RsTraceTimeline *timeline;
-	guint64 next, end; /* numbers of rows */
+	/* Numbers of rows would change as earlier records come late. */
+	RsTraceTimelineRow next, last;
+	gboolean has_next;
 	RsViewerCopyKind kind;
 	GString *text;
 	guint copied, unread;
@@ -57,26 +59,36 @@ static void on_read(GObject *document, GAsyncResult *result, gpointer data)
 	step(task);
 }
 
+static guint64 row_of(const Copy *copy, const RsTraceTimelineRow *row)
+{
+	return rs_trace_timeline_row_of(copy->timeline, row->ring, row->index);
+}
+
 /* Reads the next rows, or is done. */
 static void step(GTask *task)
 {
 	Copy *copy = g_task_get_task_data(task);
-	g_autofree RsTraceTimelineRow *rows = g_new(RsTraceTimelineRow, CHUNK);
+	g_autofree RsTraceTimelineRow *rows = g_new(RsTraceTimelineRow, CHUNK + 1);
+	guint64 first, end;
 	guint n = 0;
 
 	if (g_task_return_error_if_cancelled(task))
 		return;
-	if (copy->next < copy->end && copy->text->len < RS_VIEWER_COPY_BYTES) {
+	if (copy->has_next && copy->text->len < RS_VIEWER_COPY_BYTES) {
 		rs_trace_timeline_lock(copy->timeline);
-		n = rs_trace_timeline_rows(copy->timeline, copy->next,
-					   (guint)MIN(CHUNK, copy->end - copy->next), rows);
+		first = row_of(copy, &copy->next);
+		end = row_of(copy, &copy->last) + 1;
+		n = rs_trace_timeline_rows(copy->timeline, first,
+					   (guint)MIN(CHUNK + 1, end - MIN(first, end)), rows);
 		rs_trace_timeline_unlock(copy->timeline);
 	}
 	if (!n) {
 		g_task_return_boolean(task, TRUE);
 		return;
 	}
-	copy->next += n;
+	copy->has_next = n > CHUNK;
+	if (copy->has_next)
+		copy->next = rows[--n];
 	rs_trace_document_read_async(g_task_get_source_object(task), copy->timeline, rows, n, FALSE,
 				     g_task_get_cancellable(task), on_read, g_object_ref(task));
 }
@@ -87,11 +99,16 @@ void rs_viewer_copy_async(RsTraceDocument *document, RsTraceTimeline *timeline, 
 {
 	g_autoptr(GTask) task = g_task_new(document, cancellable, done, data);
 	Copy *copy = g_new0(Copy, 1);
+	guint64 count;
 
 	g_task_set_source_tag(task, rs_viewer_copy_async);
 	copy->timeline = rs_trace_timeline_ref(timeline);
-	copy->next = first;
-	copy->end = first + MIN(MIN(n, RS_VIEWER_COPY_ROWS), G_MAXUINT64 - first);
+	rs_trace_timeline_lock(timeline);
+	count = rs_trace_timeline_n_rows(timeline);
+	n = MIN(MIN(n, RS_VIEWER_COPY_ROWS), count - MIN(first, count));
+	copy->has_next = n > 0 && rs_trace_timeline_rows(timeline, first, 1, &copy->next) &&
+			 rs_trace_timeline_rows(timeline, first + n - 1, 1, &copy->last);
+	rs_trace_timeline_unlock(timeline);
 	copy->kind = kind;
 	copy->text = g_string_new(NULL);
 	g_task_set_task_data(task, copy, free_copy);

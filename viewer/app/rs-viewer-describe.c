@@ -7,14 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LOSSES_MAX 100000u /* that are added up */
-
-/* Events lost between them. Takes the losses it looks at from `room`, and stops when that is 0. */
-static guint64 count_lost(const RsTraceTimelineRing *ring, guint64 from, guint64 until, guint *room)
+void rs_viewer_lost_add(RsViewerLost *lost, const RsTraceTimelineRing *ring, guint64 from,
+			guint64 until)
 {
 	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
 	guint low = 0, high = ring->losses->len;
-	guint64 lost = 0;
 
 	while (low < high) {
 		const guint middle = low + (high - low) / 2;
@@ -24,22 +21,25 @@ static guint64 count_lost(const RsTraceTimelineRing *ring, guint64 from, guint64
 		else
 			high = middle;
 	}
-	for (; low < ring->losses->len && losses[low].since<until && * room> 0; low++, (*room)--)
-		lost += losses[low].lost;
-	return lost;
+	for (; low < ring->losses->len && losses[low].since < until && lost->room; low++) {
+		lost->room--;
+		lost->n += losses[low].lost;
+		lost->beyond |= losses[low].since < from || losses[low].ns > until;
+	}
 }
 
 static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint64 from,
 			    guint64 until)
 {
-	guint room = LOSSES_MAX;
-	const guint64 lost = count_lost(ring, from, until, &room);
+	RsViewerLost lost = {.room = RS_VIEWER_LOSSES_MAX};
 
-	if (lost > 0)
+	rs_viewer_lost_add(&lost, ring, from, until);
+	if (lost.n > 0)
 		g_string_append_printf(out,
 				       g_dngettext(NULL, "\n%'" PRIu64 " event lost here",
-						   "\n%'" PRIu64 " events lost here", (gulong)lost),
-				       lost);
+						   "\n%'" PRIu64 " events lost here",
+						   (gulong)lost.n),
+				       lost.n);
 }
 
 static void append_task(GString *out, const RsTraceTimelineTask *task)
@@ -128,8 +128,7 @@ static guint64 count_lost_of(const RsTraceTimeline *all, guint machine, const Sp
 {
 	const RsTraceTimelineSource *source = NULL;
 	const RsTraceTimelineRing *ring;
-	guint room = LOSSES_MAX;
-	guint64 lost = 0;
+	RsViewerLost lost = {.room = RS_VIEWER_LOSSES_MAX};
 
 	for (guint i = 0; (ring = rs_trace_timeline_ring(all, i)); i++) {
 		if (ring->losses->len == 0)
@@ -137,9 +136,9 @@ static guint64 count_lost_of(const RsTraceTimeline *all, guint machine, const Sp
 		if (!source || source->index != ring->source)
 			source = rs_trace_timeline_source_of(all, ring->source);
 		if (source && source->machine == machine)
-			lost += count_lost(ring, span->from, span->until, &room);
+			rs_viewer_lost_add(&lost, ring, span->from, span->until);
 	}
-	return lost;
+	return lost.n;
 }
 
 void rs_viewer_describe_task(GString *out, const RsTraceTimeline *timeline,

@@ -13,6 +13,7 @@ struct _RsViewerExport {
 	AdwWindow parent;
 	RsViewerView *view;
 	char *title;
+	GStrv filters;        /* those that the dialog shows */
 	Stretch stretches[3]; /* what the rows of `stretch` mean */
 	GtkFileChooserNative *chooser;
 	GCancellable *cancellable; /* of the export that runs; NULL: none does */
@@ -121,9 +122,10 @@ static char *describe(RsViewerExport *self, const RsTraceDocumentExportResult *g
 		g_string_append_printf(text, "; %" G_GUINT64_FORMAT " %s", got->result.too_deep,
 				       _("slices are too deep to be drawn"));
 	if (got->result.damage) {
+		g_autofree char *damage = rs_trace_escape(got->result.damage->message, -1, NULL);
+
 		g_string_append(text, "; ");
-		g_string_append_printf(text, _("the rest cannot be read: %s"),
-				       got->result.damage->message);
+		g_string_append_printf(text, _("the rest cannot be read: %s"), damage);
 	}
 	return g_string_free(text, FALSE);
 }
@@ -196,7 +198,7 @@ static void start(RsViewerExport *self)
 
 	set_stretch(self, &what);
 	if (gtk_switch_get_active(self->filtered))
-		what.filters = rs_trace_document_filter(document);
+		what.filters = (const char *const *)self->filters;
 	/* Translators: the name of a file that is being written */
 	text = g_strdup_printf(_("Exporting %s"), name);
 	gtk_label_set_text(self->what, text);
@@ -291,11 +293,12 @@ static void fill_stretches(RsViewerExport *self)
 static void fill_filter(RsViewerExport *self)
 {
 	const char *const *filters = rs_trace_document_filter(rs_viewer_view_document(self->view));
-	gboolean is_there = filters && filters[0];
+	gboolean is_there = filters[0] != NULL;
 	g_autofree char *joined = is_there ? g_strjoinv("\n", (char **)filters) : NULL;
 	g_autofree char *plain = is_there ? rs_trace_escape(joined, -1, "\n") : NULL;
 	g_autofree char *markup = g_markup_escape_text(plain ? plain : _("There is no filter"), -1);
 
+	self->filters = g_strdupv((char **)filters);
 	adw_action_row_set_subtitle(self->filter_row, markup);
 	gtk_widget_set_sensitive(GTK_WIDGET(self->filter_row), is_there);
 	gtk_switch_set_active(self->filtered, is_there);
@@ -329,6 +332,7 @@ static void finalize(GObject *object)
 	RsViewerExport *self = RS_VIEWER_EXPORT(object);
 
 	g_clear_object(&self->cancellable);
+	g_strfreev(self->filters);
 	g_free(self->title);
 	g_free(self->path);
 	G_OBJECT_CLASS(rs_viewer_export_parent_class)->finalize(object);

@@ -80,12 +80,15 @@ static void mark(RsViewerFilterEntry *entry, gsize from, gsize to)
 	gtk_entry_set_attributes(entry->entry, attributes);
 }
 
-void rs_viewer_filter_entry_set_error(RsViewerFilterEntry *entry, guint at, guint length,
-				      const char *message)
+/*
+ * Marks `length` bytes of the text, from byte `at` on, until the text changes. What lies out of it
+ * marks its end.
+ */
+static void set_error(RsViewerFilterEntry *entry, gsize at, gsize length, const char *message)
 {
 	const char *text = rs_viewer_filter_entry_text(entry);
-	const gsize size = strlen(text), begin = expression_at(entry);
-	gsize from = MIN(begin + at, size), to = MIN(from + MAX(length, 1), size);
+	const gsize size = strlen(text);
+	gsize from = MIN(at, size), to = MIN(from + MAX(length, 1), size);
 	g_autofree char *shown = rs_trace_escape(message, -1, NULL);
 
 	/* Something is missing at the end: the last character that is there is marked. */
@@ -129,52 +132,51 @@ void rs_viewer_filter_entry_clear_error(RsViewerFilterEntry *entry)
 void rs_viewer_filter_entry_set_session_error(RsViewerFilterEntry *entry, const char *message)
 {
 	g_auto(GStrv) lines = g_strsplit(message, "\n", 4);
-	const char *text = rs_viewer_filter_entry_text(entry) + expression_at(entry);
+	const char *whole = rs_viewer_filter_entry_text(entry);
+	const char *text = whole + expression_at(entry);
 	const char *begin = text + strspn(text, " "), *shown, *caret;
 	glong columns;
 
 	if (g_strv_length(lines) < 4) {
-		rs_viewer_filter_entry_set_error(entry, 0, (guint)strlen(text), message);
+		set_error(entry, (gsize)(text - whole), strlen(text), message);
 		return;
 	}
 	shown = lines[1] + strspn(lines[1], " ");
 	caret = strchr(lines[2], '^');
 	columns = caret ? caret - lines[2] - (shown - lines[1]) : -1;
 	if (columns < 0 || !g_str_has_prefix(begin, shown) || columns > g_utf8_strlen(begin, -1)) {
-		rs_viewer_filter_entry_set_error(entry, 0, (guint)strlen(text), lines[3]);
+		set_error(entry, (gsize)(text - whole), strlen(text), lines[3]);
 		return;
 	}
-	rs_viewer_filter_entry_set_error(entry,
-					 (guint)(g_utf8_offset_to_pointer(begin, columns) - text),
-					 (guint)strlen(caret), lines[3]);
+	set_error(entry, (gsize)(g_utf8_offset_to_pointer(begin, columns) - whole), strlen(caret),
+		  lines[3]);
 }
 
 /* Of the whole text, which may be a glob alone. */
 static gboolean check_selection(RsViewerFilterEntry *entry)
 {
 	const char *text = rs_viewer_filter_entry_text(entry);
-	const guint begin = (guint)expression_at(entry);
 	g_autofree char *message = NULL;
 	guint at, length;
 
 	if (!text[strspn(text, " ")] ||
 	    rs_trace_document_check_filter(text, &at, &length, &message))
 		return TRUE;
-	rs_viewer_filter_entry_set_error(entry, at - MIN(begin, at), length, message);
+	set_error(entry, at, length, message);
 	return FALSE;
 }
 
 /* FALSE: there is a mistake, which is marked. */
 static gboolean check(RsViewerFilterEntry *entry)
 {
-	const char *expression = rs_viewer_filter_entry_text(entry) + expression_at(entry);
+	const char *text = rs_viewer_filter_entry_text(entry);
 	struct rs_filter_error err = {0};
 
 	if (entry->with_glob)
 		return check_selection(entry);
-	if (!expression[strspn(expression, " ")] || !rs_filter_check(expression, &err))
+	if (!text[strspn(text, " ")] || !rs_filter_check(text, &err))
 		return TRUE;
-	rs_viewer_filter_entry_set_error(entry, err.at, err.length, err.message);
+	set_error(entry, err.at, err.length, err.message);
 	return FALSE;
 }
 

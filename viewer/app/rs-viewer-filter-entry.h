@@ -5,7 +5,7 @@
  *
  * Signals:
  *   "apply" (text)   Enter: an expression without a mistake that can be seen here; "" takes the
- *                    filter away. Whoever takes it may still refuse it: see set_error()
+ *                    filter away. Whoever takes it may still refuse it
  *   "changed" ()     the text is another one
  *
  * Thread: main. Trust: fields are a guest's; texts are shown as they are, and never as markup.
@@ -42,14 +42,8 @@ void rs_viewer_filter_entry_apply(RsViewerFilterEntry *entry);
 void rs_viewer_filter_entry_set_editable(RsViewerFilterEntry *entry, gboolean editable);
 
 /*
- * Marks `length` bytes of the expression, from byte `at` on, 0 being its first behind a glob. Until
- * the text changes. What lies out of the text marks its end.
- */
-void rs_viewer_filter_entry_set_error(RsViewerFilterEntry *entry, guint at, guint length,
-				      const char *message);
-/*
- * The same, of what a session says (rs_filter_error_render()): if its lines can be told apart, the
- * place is marked.
+ * Marks a mistake of the expression until the text changes, by what a session says of it
+ * (rs_filter_error_render()): if its lines can be told apart, the place is marked.
  */
 void rs_viewer_filter_entry_set_session_error(RsViewerFilterEntry *entry, const char *message);
 /* The cursor goes to where the last mistake begins. */

@@ -44,12 +44,6 @@ static void end(RsViewerFind *self, guint64 row, gboolean wrapped)
 	g_autoptr(GError) error = NULL;
 
 	stop(self);
-	/* Another filter has come: rows have other numbers. Who wants to, searches again. */
-	if (self->shown != rs_trace_document_shown(self->document)) {
-		g_clear_pointer(&self->matches, rs_trace_timeline_unref);
-		g_signal_emit(self, signals[CHANGED], 0);
-		return;
-	}
 	if (self->matches)
 		rs_trace_document_pick_progress(self->document, self->matches, &error);
 	g_signal_emit(self, signals[CHANGED], 0);
@@ -364,16 +358,24 @@ static void begin_classes(RsViewerFind *self)
 
 /* ---- the object ---- */
 
-/* What is shown may be another timeline than at the last time. */
-static void follow_document(RsViewerFind *self)
+/*
+ * Another filter has come: rows have other numbers. Who wants to, searches again. The former filter
+ * and the search in it go on as long as somebody has their timelines.
+ */
+static void on_changed(RsViewerFind *self)
 {
-	RsTraceTimeline *shown = rs_trace_document_shown(self->document);
-
-	if (shown == self->shown)
+	if (!self->shown || self->shown == rs_trace_document_shown(self->document))
 		return;
-	g_clear_pointer(&self->shown, rs_trace_timeline_unref);
-	self->shown = rs_trace_timeline_ref(shown);
+	stop(self);
 	g_clear_pointer(&self->matches, rs_trace_timeline_unref);
+	g_clear_pointer(&self->shown, rs_trace_timeline_unref);
+	g_signal_emit(self, signals[CHANGED], 0);
+}
+
+static void look_at_shown(RsViewerFind *self)
+{
+	if (!self->shown)
+		self->shown = rs_trace_timeline_ref(rs_trace_document_shown(self->document));
 }
 
 gboolean rs_viewer_find_set(RsViewerFind *self, RsViewerFindKind kind, const char *what,
@@ -399,7 +401,7 @@ gboolean rs_viewer_find_set(RsViewerFind *self, RsViewerFindKind kind, const cha
 	self->what = g_strdup(what);
 	if (kind == RS_VIEWER_FIND_EVENT)
 		return TRUE;
-	follow_document(self);
+	look_at_shown(self);
 	if (begin_matches(self, error))
 		return TRUE;
 	g_clear_pointer(&self->what, g_free);
@@ -411,7 +413,7 @@ void rs_viewer_find_next(RsViewerFind *self, guint64 row, gboolean itself, gbool
 	stop(self);
 	if (!self->what)
 		return;
-	follow_document(self);
+	look_at_shown(self);
 	self->row = row;
 	self->itself = itself;
 	self->forward = forward;
@@ -471,6 +473,8 @@ RsViewerFind *rs_viewer_find_new(RsTraceDocument *document)
 
 	self->document = g_object_ref(document);
 	g_signal_connect_object(document, "grown", G_CALLBACK(on_grown), self, G_CONNECT_SWAPPED);
+	g_signal_connect_object(document, "changed", G_CALLBACK(on_changed), self,
+				G_CONNECT_SWAPPED);
 	return self;
 }
 

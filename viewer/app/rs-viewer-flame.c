@@ -263,7 +263,8 @@ static gboolean on_key(RsViewerFlame *flame, guint key)
 		return GDK_EVENT_STOP;
 	}
 	depth = box(flame, i)->depth;
-	if (key == GDK_KEY_Up && i + 1 < n_boxes(flame) && box(flame, i + 1)->depth == depth + 1)
+	if (key == GDK_KEY_Up && depth + 1 < flame->rows && i + 1 < n_boxes(flame) &&
+	    box(flame, i + 1)->depth == depth + 1)
 		choose(flame, i + 1);
 	else if (key == GDK_KEY_Down && depth)
 		choose(flame, parent_of(flame, i));

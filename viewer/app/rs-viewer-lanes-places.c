@@ -102,3 +102,21 @@ guint rs_viewer_lanes_at(RsViewerLanes *lanes, gboolean pinned, double y)
 	}
 	return low;
 }
+
+gboolean rs_viewer_lanes_name_tasks(RsViewerLanes *lanes, gboolean pinned, double top,
+				    double height, const RsTraceTimeline *timeline)
+{
+	gboolean changed = FALSE, again = TRUE;
+
+	/* Those that come into view for others are named, too. */
+	while (again) {
+		guint n, at = rs_viewer_lanes_at(lanes, pinned, top);
+		const RsViewerPlace *places = rs_viewer_lanes_places(lanes, pinned, &n);
+
+		for (; at < n && places[at].y < top + height; at++)
+			rs_viewer_lanes_name_task(lanes, places[at].lane, timeline);
+		again = lanes->stale;
+		changed |= again;
+	}
+	return changed;
+}

@@ -28,6 +28,9 @@ struct _RsViewerLanes {
 	gboolean stale; /* places are to be computed anew */
 };
 
+/* Calls the lane as its task is called now. What is no task's stays as it is. */
+void rs_viewer_lanes_name_task(RsViewerLanes *lanes, RsViewerLane *lane,
+			       const RsTraceTimeline *timeline);
 /* What the lane is called in a file. */
 char *rs_viewer_lane_key(const RsViewerLane *lane);
 /* Gives a new lane what was loaded for it. */

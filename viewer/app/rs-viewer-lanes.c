@@ -142,21 +142,19 @@ static gboolean set_label(RsViewerLanes *lanes, RsViewerLane *lane, char *label)
 	return TRUE;
 }
 
-gboolean rs_viewer_lanes_name_task(RsViewerLanes *lanes, RsViewerLane *lane,
-				   const RsTraceTimeline *timeline)
+void rs_viewer_lanes_name_task(RsViewerLanes *lanes, RsViewerLane *lane,
+			       const RsTraceTimeline *timeline)
 {
 	const RsTraceTimelineTask *task = rs_trace_timeline_task(timeline, lane->number);
 	const gboolean matched = lane->matches;
 	g_autofree char *comm = NULL;
 
 	if (lane->kind != RS_VIEWER_LANE_TASK || !task)
-		return FALSE;
+		return;
 	comm = plain_name(task->comm ? task->comm : "");
-	if (!set_label(lanes, lane, g_strdup_printf("%s %u", comm, task->pid)))
-		return FALSE;
+	set_label(lanes, lane, g_strdup_printf("%s %u", comm, task->pid));
 	if (matched != lane->matches)
 		lanes->stale = TRUE;
-	return TRUE;
 }
 
 static gboolean name_source(RsViewerLanes *lanes, RsViewerLaneGroup *group,

@@ -75,11 +75,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsViewerLanes, rs_viewer_lanes_free)
 
 /* Takes in what is new. The caller holds the lock. TRUE: places have changed. */
 gboolean rs_viewer_lanes_sync(RsViewerLanes *lanes, const RsTraceTimeline *timeline);
-/* A task may have another name by now. The caller holds the lock. TRUE: it has. */
-gboolean rs_viewer_lanes_name_task(RsViewerLanes *lanes, RsViewerLane *lane,
-				   const RsTraceTimeline *timeline);
+/*
+ * Tasks whose lanes are seen in that stretch may have other names by now, and what is searched for
+ * may not be in them any more. The caller holds the lock. TRUE: places have changed.
+ */
+gboolean rs_viewer_lanes_name_tasks(RsViewerLanes *lanes, gboolean pinned, double top,
+				    double height, const RsTraceTimeline *timeline);
 
-/* NULL: there are RS_VIEWER_LANES_CHOSEN already. The same text again is the same lane. */
+/*
+ * The same text again is the same lane. NULL: there are RS_VIEWER_LANES_CHOSEN already, or the text
+ * is too long, or not UTF-8.
+ */
 RsViewerLane *rs_viewer_lanes_choose(RsViewerLanes *lanes, RsViewerLaneKind kind, const char *text);
 void rs_viewer_lanes_remove(RsViewerLanes *lanes, RsViewerLane *lane);
 /* Chosen lanes, in their order. */

@@ -27,6 +27,8 @@ static void select_row(RsViewerList *self, guint64 row, gboolean extend)
 	note_chosen(self);
 	if (row != RS_VIEWER_ROW_NONE) {
 		self->place = row;
+		/* The row may have come after the last frame. */
+		self->scroll.rows = rs_viewer_rows_count(self->rows);
 		rs_viewer_scroll_show(&self->scroll, row);
 	}
 	rs_viewer_list_update_actions(self);

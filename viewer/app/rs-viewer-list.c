@@ -301,6 +301,7 @@ static void on_replaced(RsViewerList *self)
 	self->followed = 0;
 	rs_viewer_scroll_to(&self->scroll, 0);
 	rs_viewer_list_seek_chosen(self);
+	rs_viewer_list_say_current(self);
 	rs_viewer_list_update_actions(self);
 	on_grown(self);
 }
@@ -319,6 +320,8 @@ static void on_value(GtkAdjustment *adjustment, RsViewerList *self)
 		return;
 	if (adjustment == self->adjustments[GTK_ORIENTATION_VERTICAL]) {
 		rs_viewer_scroll_set_value(&self->scroll, gtk_adjustment_get_value(adjustment));
+		/* What is sought may come much later. */
+		self->seeking = FALSE;
 		/* Who scrolls back wants to look at what is there. */
 		if (!rs_viewer_scroll_is_at_end(&self->scroll))
 			rs_viewer_view_set_following(self->view, FALSE);

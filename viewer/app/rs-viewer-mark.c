@@ -15,6 +15,7 @@ void rs_viewer_mark_set(RsViewerMark *mark, const RsTraceTimeline *timeline,
 	mark->label = g_strdup(class ? class->label : "");
 	mark->source = ring ? ring->source : G_MAXUINT;
 	mark->ring = ring ? ring->ring : G_MAXUINT;
+	mark->nth = row->nth == RS_TRACE_TIMELINE_NTH_UNKNOWN ? 0 : row->nth;
 }
 
 void rs_viewer_mark_clear(RsViewerMark *mark)
@@ -38,19 +39,23 @@ guint64 rs_viewer_mark_find(const RsViewerMark *mark, const RsTraceTimeline *tim
 {
 	const guint64 first = rs_trace_timeline_rank(timeline, mark->ns);
 	RsTraceTimelineRow rows[64];
+	guint64 found = G_MAXUINT64;
 
 	for (guint64 at = first; mark->label && at < first + SAME_TIME;) {
 		const guint n = rs_trace_timeline_rows(timeline, at, G_N_ELEMENTS(rows), rows);
 
 		for (guint i = 0; i < n; i++) {
 			if (rows[i].ns != mark->ns)
-				return G_MAXUINT64;
-			if (is_marked(timeline, &rows[i], mark))
-				return at + i;
+				return found;
+			if (!is_marked(timeline, &rows[i], mark))
+				continue;
+			found = at + i;
+			if (rows[i].nth >= mark->nth)
+				return found;
 		}
 		if (n == 0)
-			return G_MAXUINT64;
+			break;
 		at += n;
 	}
-	return G_MAXUINT64;
+	return found;
 }

@@ -12,6 +12,7 @@
 
 #include <glib/gi18n.h>
 #include <rs-trace-error.h>
+#include <rs-trace-escape.h>
 #include <string.h>
 
 /* ---- the filter ---- */
@@ -79,8 +80,17 @@ static void restore_filter(RsViewerPage *page, const GError *wrong)
 {
 	g_autoptr(GError) error = g_error_copy(wrong);
 	g_autofree char *former = g_steal_pointer(&page->former_filter);
+	g_autofree char *text = g_strdup(rs_trace_document_filter(page->document)[0]);
+	g_autofree char *plain = NULL;
+
 	rs_trace_document_set_filter(page->document,
 				     former ? (const char *const[]){former, NULL} : NULL, NULL);
+	/* What is being typed by now is another filter. */
+	if (g_strcmp0(text, rs_viewer_filter_entry_text(page->filter)) != 0) {
+		plain = rs_trace_escape(error->message, -1, "\n");
+		rs_viewer_page_tell(page, plain);
+		return;
+	}
 	rs_viewer_filter_entry_set_session_error(page->filter, error->message);
 	if (has_focus(page, page->list))
 		gtk_widget_grab_focus(GTK_WIDGET(page->filter));

@@ -13,6 +13,8 @@
  */
 #include "rs-viewer-page-private.h"
 
+#include "app/rs-viewer-chooser.h"
+
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
 
@@ -117,7 +119,6 @@ static void on_save_chosen(GtkNativeDialog *dialog, int response, RsViewerPage *
 		g_file_replace_contents_bytes_async(file, bytes, NULL, FALSE, G_FILE_CREATE_NONE,
 						    NULL, on_saved, g_object_ref(page));
 	}
-	g_object_unref(dialog);
 }
 
 /* It may be any file, also one without an end. */
@@ -160,7 +161,6 @@ static void on_open_chosen(GtkNativeDialog *dialog, int response, RsViewerPage *
 	if (response == GTK_RESPONSE_ACCEPT && file)
 		g_file_load_partial_contents_async(file, NULL, wants_more, on_loaded,
 						   g_object_ref(page));
-	g_object_unref(dialog);
 }
 
 /* ---- actions ---- */
@@ -190,13 +190,14 @@ static void save_view(GSimpleAction *action, GVariant *parameter, gpointer data)
 
 	g_strdelimit(name, G_DIR_SEPARATOR_S, '-');
 	gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(dialog), name);
-	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
+	rs_viewer_chooser_show(dialog, page);
 }
 
 static void open_view(GSimpleAction *action, GVariant *parameter, gpointer data)
 {
-	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser_new(
-		data, _("Open a View"), GTK_FILE_CHOOSER_ACTION_OPEN, G_CALLBACK(on_open_chosen))));
+	rs_viewer_chooser_show(chooser_new(data, _("Open a View"), GTK_FILE_CHOOSER_ACTION_OPEN,
+					   G_CALLBACK(on_open_chosen)),
+			       data);
 }
 
 void rs_viewer_page_add_views(RsViewerPage *page)

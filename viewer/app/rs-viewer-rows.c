@@ -298,7 +298,7 @@ static void cancel_far(RsViewerRows *self, guint64 first, guint n)
 	for (GList *link = self->requests.head; link; link = next) {
 		Request *request = link->data;
 		next = link->next;
-		if ((request->high < first || request->low - first >= n) &&
+		if ((request->high < first || request->low >= first + n) &&
 		    !is_ahead(self, request->low, request->high))
 			cancel(self, request);
 	}

@@ -201,6 +201,8 @@ static void domain_attached(GObject *object, GAsyncResult *result, gpointer data
 	g_autofree char *session = rs_viewer_domains_attach_finish(result, &error);
 
 	start->attaching = FALSE;
+	/* The row says that it is under way, whether anything else has changed or not. */
+	g_clear_pointer(&start->known, g_free);
 	gtk_widget_set_sensitive(GTK_WIDGET(start->domains_list), TRUE);
 	if (session)
 		g_signal_emit(start, signals[SESSION_CHOSEN], 0, session);

@@ -86,11 +86,9 @@ const RsTraceTimelineTask *rs_viewer_strip_task(const RsTraceTimeline *timeline,
 	*number = lane->number;
 	if (is_task(task, lane))
 		return task;
-	for (guint i = 0; (task = rs_trace_timeline_task(timeline, i)); i++) {
-		*number = i;
+	for (*number = 0; (task = rs_trace_timeline_task(timeline, *number)); ++*number)
 		if (is_task(task, lane))
 			return task;
-	}
 	return NULL;
 }
 

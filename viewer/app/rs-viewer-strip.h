@@ -57,6 +57,8 @@ typedef struct {
 	RsTraceSeries *task_events;
 	guint64 n_gathered; /* events of the task when they were gathered */
 	gint64 next_gather; /* monotonic time before which it is not done again */
+	guint missed;       /* canvas->n_changes when the task was not among: */
+	guint n_tasks;      /* so many of what is shown */
 	gboolean is_busy;   /* somebody gathers, pairs or reads for it */
 	/* Of a chosen lane: records that match. */
 	RsTraceTimeline *pick;
@@ -87,7 +89,7 @@ void rs_viewer_strip_draw_chosen(RsViewerLane *lane, const RsViewerFrame *frame)
 /* The ring of that source in a timeline, which is locked; NULL: it has none (yet). */
 const RsTraceTimelineRing *rs_viewer_strip_ring(const RsTraceTimeline *timeline,
 						const RsViewerLane *lane, guint *number);
-/* Likewise the task. */
+/* Likewise the task. NULL: *number is how many tasks there are. */
 const RsTraceTimelineTask *rs_viewer_strip_task(const RsTraceTimeline *timeline,
 						const RsViewerLane *lane, guint *number);
 

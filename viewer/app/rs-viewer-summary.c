@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-summary.h"
 
+#include "app/rs-viewer-describe.h"
 #include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
@@ -106,45 +107,26 @@ static void take_session(RsViewerSummary *summary, RsDBusSession1 *session)
 
 /* ---- between the markers ---- */
 
-/* Adds the losses of a ring that may be of that time. *sure: they are all of it. */
-static void add_lost(const RsTraceTimelineRing *ring, guint64 from, guint64 until, guint64 *lost,
-		     gboolean *sure)
-{
-	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
-	guint low = 0, high = ring->losses->len;
-
-	while (low < high) {
-		const guint middle = low + (high - low) / 2;
-
-		if (losses[middle].ns < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < ring->losses->len && losses[low].since < until; low++) {
-		*lost += losses[low].lost;
-		*sure &= losses[low].since >= from && losses[low].ns <= until;
-	}
-}
-
 /* NULL: nothing. */
 static char *say_lost(RsViewerSummary *summary, guint64 from, guint64 until)
 {
 	RsTraceTimeline *all = rs_trace_document_all(rs_viewer_view_document(summary->view));
 	const RsTraceTimelineRing *ring;
+	RsViewerLost lost = {.room = RS_VIEWER_LOSSES_MAX};
 	g_autofree char *number = NULL;
-	gboolean sure = TRUE;
-	guint64 lost = 0;
 
 	rs_trace_timeline_lock(all);
 	for (guint n = 0; (ring = rs_trace_timeline_ring(all, n)); n++)
-		add_lost(ring, from, until, &lost, &sure);
+		rs_viewer_lost_add(&lost, ring, from, until);
 	rs_trace_timeline_unlock(all);
-	if (!lost)
+	if (!lost.n)
 		return NULL;
-	number = rs_viewer_number(lost);
+	number = rs_viewer_number(lost.n);
 	/* Translators: a number of events. A gap may reach beyond the stretch that is meant. */
-	return g_strdup_printf(sure ? _("%s lost") : _("up to %s lost"), number);
+	return g_strdup_printf(!lost.room    ? _("%s lost, or more")
+			       : lost.beyond ? _("up to %s lost")
+					     : _("%s lost"),
+			       number);
 }
 
 static void show_selection(RsViewerSummary *summary)

@@ -2,6 +2,7 @@
 #include "app/rs-viewer-window.h"
 
 #include "app/rs-viewer-accels.h"
+#include "app/rs-viewer-chooser.h"
 #include "app/rs-viewer-compare.h"
 #include "app/rs-viewer-page.h"
 #include "app/rs-viewer-settings.h"
@@ -84,6 +85,15 @@ static gboolean escape_title(GBinding *binding, const GValue *from, GValue *to, 
 	return TRUE;
 }
 
+/* Of a child, which may be in another window by now, or in none. */
+static void title_changed(GtkWidget *child)
+{
+	GtkRoot *root = gtk_widget_get_root(child);
+
+	if (root && RS_VIEWER_IS_WINDOW(root))
+		refresh(RS_VIEWER_WINDOW(root));
+}
+
 /* A page, or two that are compared. */
 static void add(RsViewerWindow *window, GtkWidget *child)
 {
@@ -94,8 +104,7 @@ static void add(RsViewerWindow *window, GtkWidget *child)
 	g_object_bind_property_full(tab, "title", tab, "tooltip", G_BINDING_SYNC_CREATE,
 				    escape_title, NULL, NULL, NULL);
 	/* Also if another side of those that are compared has the focus. */
-	g_signal_connect_object(child, "notify::title", G_CALLBACK(refresh), window,
-				G_CONNECT_SWAPPED);
+	g_signal_connect(child, "notify::title", G_CALLBACK(title_changed), NULL);
 	adw_tab_view_set_selected_page(window->tabs, tab);
 	show_start(window, FALSE);
 	refresh(window);
@@ -210,8 +219,6 @@ static void chosen(GtkNativeDialog *dialog, int response, RsViewerWindow *window
 
 		open_files(window, files);
 	}
-	gtk_native_dialog_destroy(dialog);
-	g_object_unref(dialog);
 }
 
 static void add_filter(GtkFileChooser *chooser, const char *name, const char *const *patterns)
@@ -239,7 +246,7 @@ static void choose(RsViewerWindow *window, const char *title, const char *accept
 	add_filter(GTK_FILE_CHOOSER(dialog), _("All Files"), (const char *[]){"*", NULL});
 	gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(dialog), TRUE);
 	g_signal_connect_object(dialog, "response", G_CALLBACK(then), window, 0);
-	gtk_native_dialog_show(GTK_NATIVE_DIALOG(dialog));
+	rs_viewer_chooser_show(dialog, window);
 }
 
 static void choose_files(GtkWidget *widget, const char *name, GVariant *parameter)
@@ -261,8 +268,6 @@ static void compare_chosen(GtkNativeDialog *dialog, int response, RsViewerWindow
 		if (*second)
 			rs_viewer_window_compare(window, first, (const char *const *)second);
 	}
-	gtk_native_dialog_destroy(dialog);
-	g_object_unref(dialog);
 }
 
 static void choose_compared(GtkWidget *widget, const char *name, GVariant *parameter)

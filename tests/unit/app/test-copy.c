@@ -76,6 +76,27 @@ static void test_many(Fixture *f, gconstpointer data)
 	g_assert_true(g_str_has_suffix(f->text, "line 40990\n"));
 }
 
+/* Records that come late, before what has been read, change nothing. */
+static void test_late(Fixture *f, gconstpointer data)
+{
+	const guint64 first = 4000 / 4 * 10;
+	g_auto(GStrv) lines = NULL;
+
+	for (guint i = 0; i < 3000; i++)
+		test_document_take(f->document, 2, 1000000 + i);
+	copy(f, first, 3000, RS_VIEWER_COPY_TEXT, NULL);
+	g_assert_cmpuint(test_document_waiting(f->document), ==, 1);
+	test_document_fill(f->document, 500);
+	wait(f);
+	g_assert_cmpuint(f->n, ==, 3000);
+	lines = g_strsplit(f->text, "\n", -1);
+	for (guint i = 0; i < 3000; i++) {
+		g_autofree char *line = g_strdup_printf("line %u", 1000 + 40000 + 1000000 + i);
+
+		g_assert_cmpstr(lines[i], ==, line);
+	}
+}
+
 static void test_broken(Fixture *f, gconstpointer data)
 {
 	test_document_break(f->document, 1010, 1020);
@@ -103,6 +124,7 @@ int main(int argc, char **argv)
 	g_test_add("/copy/few", Fixture, NULL, setup, test_few, teardown);
 	g_test_add("/copy/json", Fixture, NULL, setup, test_json, teardown);
 	g_test_add("/copy/many", Fixture, NULL, setup, test_many, teardown);
+	g_test_add("/copy/late", Fixture, NULL, setup, test_late, teardown);
 	g_test_add("/copy/broken", Fixture, NULL, setup, test_broken, teardown);
 	g_test_add("/copy/cancelled", Fixture, NULL, setup, test_cancelled, teardown);
 	return g_test_run();

@@ -80,10 +80,42 @@ static void test_state(void)
 	guest_clear(&guest);
 }
 
+static void check_lost(const Guest *guest, guint64 from, guint room, guint64 n, gboolean beyond,
+		       guint left)
+{
+	RsViewerLost lost = {.room = room};
+
+	rs_trace_timeline_lock(guest->timeline);
+	rs_viewer_lost_add(&lost, rs_trace_timeline_ring(guest->timeline, 0), from, 1000);
+	rs_trace_timeline_unlock(guest->timeline);
+	g_assert_cmpuint(lost.n, ==, n);
+	g_assert_cmpint(lost.beyond, ==, beyond);
+	g_assert_cmpuint(lost.room, ==, left);
+}
+
+/* It is known when some may lie out of the stretch, and when there are too many to be added up. */
+static void test_lost(void)
+{
+	Guest guest;
+
+	guest_init(&guest);
+	for (guint i = 1; i <= 3; i++) {
+		guest_event(&guest, 0, 0, 100 * i, 7, 0);
+		guest_loss(&guest, 0, 100 * i + 50, i);
+	}
+	guest_flush(&guest);
+	check_lost(&guest, 0, 9, 6, FALSE, 6);
+	check_lost(&guest, 220, 9, 5, TRUE, 7);
+	check_lost(&guest, 360, 9, 0, FALSE, 9);
+	check_lost(&guest, 0, 2, 3, FALSE, 0);
+	guest_clear(&guest);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/describe/holder", test_holder);
 	g_test_add_func("/describe/state", test_state);
+	g_test_add_func("/describe/lost", test_lost);
 	return g_test_run();
 }

@@ -282,6 +282,28 @@ static void test_other_filter(Fixture *f, gconstpointer unused)
 	}
 }
 
+/* A filter that is over, and what was found in it, is let go: else its threads go on. */
+static void test_let_go(Fixture *f, gconstpointer unused)
+{
+	const char *const filters[] = {"CPU == 1", NULL};
+	RsTraceTimeline *former;
+	gboolean all;
+	guint64 n;
+
+	g_assert_true(rs_trace_document_set_filter(f->document, filters, NULL));
+	former = rs_trace_document_shown(f->document);
+	g_assert_true(rs_viewer_find_set(f->find, RS_VIEWER_FIND_TEXT, "switch", NULL));
+	traces_wait(rs_trace_document_filter_progress(f->document) == 1 &&
+		    rs_viewer_find_progress(f->find) == 1);
+	g_assert_true(rs_viewer_find_count(f->find, &n, &all));
+	f->has_all = TRUE;
+	g_signal_connect_swapped(f->find, "changed", G_CALLBACK(on_changed), f);
+	g_assert_true(rs_trace_document_set_filter(f->document, NULL, NULL));
+	/* The document has it until it looks whether others do. */
+	g_assert_true(rs_trace_timeline_is_alone(former));
+	g_assert_false(f->has_all);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -297,6 +319,7 @@ int main(int argc, char **argv)
 		{"/find/bad", test_bad},
 		{"/find/cancel", test_cancel},
 		{"/find/other-filter", test_other_filter},
+		{"/find/let-go", test_let_go},
 	};
 
 	g_test_init(&argc, &argv, NULL);

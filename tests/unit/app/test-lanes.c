@@ -105,6 +105,34 @@ static void test_find(void)
 	guest_clear(&guest);
 }
 
+/* Who is called something else while a search is on leaves the view, and others come into it. */
+static void test_rename(void)
+{
+	g_autoptr(RsViewerLanes) lanes = rs_viewer_lanes_new(NULL);
+	const double height = 26 + 22 + 1; /* headings, and one task */
+	Guest guest;
+
+	fill(&guest);
+	guest_event(&guest, 0, 0, 13, 6, 0);
+	sync(lanes, &guest);
+	rs_viewer_lanes_find(lanes, "task");
+	check(lanes, FALSE,
+	      "kernel | Tasks | task7 7 | task8 8 | task6 6 | other | Tasks | task9 9");
+	guest_switch(&guest, 0, 20, 6, 0, 7, "ls");
+	guest_switch(&guest, 0, 21, 6, 0, 8, "cat");
+	sync(lanes, &guest);
+	rs_trace_timeline_lock(guest.timeline);
+	g_assert_true(rs_viewer_lanes_name_tasks(lanes, FALSE, 0, height, guest.timeline));
+	g_assert_false(rs_viewer_lanes_name_tasks(lanes, FALSE, 0, height, guest.timeline));
+	rs_trace_timeline_unlock(guest.timeline);
+	check(lanes, FALSE, "kernel | Tasks | task6 6 | other | Tasks | task9 9");
+	rs_viewer_lanes_find(lanes, "");
+	check(lanes, FALSE,
+	      "kernel | CPU 0 | CPU 1 | Tasks | ls 7 | cat 8 | task6 6 | other | CPU 0 | Tasks | "
+	      "task9 9");
+	guest_clear(&guest);
+}
+
 static void test_choice(void)
 {
 	g_autoptr(RsViewerLanes) lanes = rs_viewer_lanes_new(NULL);
@@ -212,6 +240,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/lanes/sync", test_sync);
 	g_test_add_func("/lanes/find", test_find);
+	g_test_add_func("/lanes/rename", test_rename);
 	g_test_add_func("/lanes/choice", test_choice);
 	g_test_add_func("/lanes/file", test_file);
 	g_test_add_func("/lanes/bad-file", test_bad_file);

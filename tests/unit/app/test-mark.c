@@ -45,9 +45,32 @@ static void test_mark(void)
 	guest_clear(&some);
 }
 
+/* Of records that nothing else tells apart each is found. */
+static void test_same(void)
+{
+	Guest all, some;
+
+	guest_init(&all);
+	guest_init(&some);
+	for (guint i = 0; i < 3; i++) {
+		guest_event(&all, 0, 0, 100, 1, 0);
+		guest_event(&all, 0, 0, 100, 1, 1);
+		guest_event(&some, 0, 0, 100, 1, 1);
+	}
+	guest_flush(&all);
+	guest_flush(&some);
+	for (guint64 i = 0; i < 3; i++) {
+		check(&some, i, &all, 2 * i + 1);
+		check(&all, 2 * i + 1, &some, i);
+	}
+	guest_clear(&all);
+	guest_clear(&some);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/mark/other-timeline", test_mark);
+	g_test_add_func("/mark/same", test_same);
 	return g_test_run();
 }

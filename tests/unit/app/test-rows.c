@@ -133,6 +133,15 @@ static void test_scrolled_away(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->read, ==, 1);
 }
 
+/* Of what is waited for, some is still near the view. */
+static void test_scrolled_on(Fixture *f, gconstpointer data)
+{
+	look(f, 1000);
+	look(f, 1080);
+	g_assert_cmpuint(test_document_waiting(f->document), ==, 2);
+	g_assert_false(test_document_request(f->document, 0).cancelled);
+}
+
 /* All that is kept is bound, and what is in view stays. */
 static void test_bound(Fixture *f, gconstpointer data)
 {
@@ -290,6 +299,7 @@ int main(int argc, char **argv)
 		{"/rows/broken", test_broken},      {"/rows/replaced", test_replaced},
 		{"/rows/details", test_details},    {"/rows/gone", test_gone},
 		{"/rows/follow", test_follow},      {"/rows/late", test_late},
+		{"/rows/on", test_scrolled_on},
 	};
 
 	g_test_init(&argc, &argv, NULL);
