@@ -42,7 +42,7 @@ static RsViewerLane *lane(RsViewerLanes *lanes, const char *label)
 	g_error("no lane %s", label);
 }
 
-static gboolean sync(RsViewerLanes *lanes, Guest *guest)
+static gboolean follow_tasks(RsViewerLanes *lanes, Guest *guest)
 {
 	gboolean changed;
 
@@ -70,11 +70,11 @@ static void test_sync(void)
 
 	check(lanes, FALSE, "");
 	fill(&guest);
-	g_assert_true(sync(lanes, &guest));
+	g_assert_true(follow_tasks(lanes, &guest));
 	check(lanes, FALSE, ALL);
-	g_assert_false(sync(lanes, &guest));
+	g_assert_false(follow_tasks(lanes, &guest));
 	guest_event(&guest, 0, 2, 20, 7, 0);
-	g_assert_true(sync(lanes, &guest));
+	g_assert_true(follow_tasks(lanes, &guest));
 	check(lanes, FALSE,
 	      "kernel | CPU 0 | CPU 1 | CPU 2 | Tasks | task7 7 | task8 8 | other | CPU 0 | "
 	      "Tasks | task9 9");
@@ -87,7 +87,7 @@ static void test_find(void)
 	Guest guest;
 
 	fill(&guest);
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	rs_viewer_lanes_fold(lanes, lane(lanes, "kernel"), TRUE);
 	check(lanes, FALSE, "kernel | other | CPU 0 | Tasks | task9 9");
 	/* It opens what is folded, in upper and lower case, and new lanes are searched too. */
@@ -96,7 +96,7 @@ static void test_find(void)
 	rs_viewer_lanes_find(lanes, "oth");
 	check(lanes, FALSE, "other | CPU 0 | Tasks | task9 9");
 	guest_event(&guest, 2, 1, 20, 10, 0);
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	check(lanes, FALSE, "other | CPU 0 | CPU 1 | Tasks | task9 9 | task10 10");
 	rs_viewer_lanes_find(lanes, "nobody");
 	check(lanes, FALSE, "");
@@ -114,13 +114,13 @@ static void test_rename(void)
 
 	fill(&guest);
 	guest_event(&guest, 0, 0, 13, 6, 0);
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	rs_viewer_lanes_find(lanes, "task");
 	check(lanes, FALSE,
 	      "kernel | Tasks | task7 7 | task8 8 | task6 6 | other | Tasks | task9 9");
 	guest_switch(&guest, 0, 20, 6, 0, 7, "ls");
 	guest_switch(&guest, 0, 21, 6, 0, 8, "cat");
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	rs_trace_timeline_lock(guest.timeline);
 	g_assert_true(rs_viewer_lanes_name_tasks(lanes, FALSE, 0, height, guest.timeline));
 	g_assert_false(rs_viewer_lanes_name_tasks(lanes, FALSE, 0, height, guest.timeline));
@@ -140,7 +140,7 @@ static void test_choice(void)
 	Guest guest;
 
 	fill(&guest);
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	added = rs_viewer_lanes_choose(lanes, RS_VIEWER_LANE_EVENTS, "test:*");
 	second = rs_viewer_lanes_choose(lanes, RS_VIEWER_LANE_PAIR, "a..b");
 	g_assert_true(rs_viewer_lanes_choose(lanes, RS_VIEWER_LANE_EVENTS, "test:*") == added);
@@ -180,7 +180,7 @@ static void test_file(void)
 	Guest guest;
 
 	fill(&guest);
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	rs_viewer_lanes_choose(lanes, RS_VIEWER_LANE_COUNTER, "test:a.x; y");
 	rs_viewer_lanes_pin(lanes, lane(lanes, "task9 9"), TRUE);
 	rs_viewer_lanes_pin(lanes, lane(lanes, "task7 7"), TRUE);
@@ -195,10 +195,10 @@ static void test_file(void)
 		g_autoptr(RsViewerLanes) other = rs_viewer_lanes_new(NULL);
 
 		if (!early)
-			sync(other, &guest);
+			follow_tasks(other, &guest);
 		rs_viewer_lanes_load(other, file, "g");
 		if (early)
-			sync(other, &guest);
+			follow_tasks(other, &guest);
 		check(other, FALSE, "test:a.x; y | kernel | CPU 1 | CPU 0 | other");
 		check(other, TRUE, "task7 7 | task9 9");
 		g_assert_cmpuint(lane(other, "CPU 1")->height, ==, 77);
@@ -227,7 +227,7 @@ static void test_bad_file(void)
 	Guest guest;
 
 	fill(&guest);
-	sync(lanes, &guest);
+	follow_tasks(lanes, &guest);
 	g_assert_true(g_key_file_load_from_data(file, bad, sizeof(bad) - 1, 0, NULL));
 	rs_viewer_lanes_load(lanes, file, "g");
 	check(lanes, TRUE, "CPU 0");
