@@ -15,8 +15,8 @@ int main(int argc, char **argv)
 	bind_textdomain_codeset(GETTEXT_PACKAGE, "UTF-8");
 	textdomain(GETTEXT_PACKAGE);
 	/*
-	 * Who asks for a renderer without OpenGL needs none of it: loading a driver in software takes
-	 * half of the time until the window is there, and 60 MB.
+	 * Who asks for a renderer without OpenGL needs none of it. To load a driver in software
+	 * takes half of the time until the window is there, and 60 MB.
 	 */
 	if (!g_strcmp0(g_getenv("GSK_RENDERER"), "cairo"))
 		g_setenv("GDK_DEBUG", "gl-disable", FALSE);
