@@ -224,14 +224,14 @@ static void describe_events(RsViewerCanvas *canvas, GString *out, RsViewerLane *
 		const RsTraceTimelineClass *class =
 			rs_trace_timeline_class(events.timeline, row.class);
 		g_autofree char *label = rs_trace_escape(class ? class->label : "", -1, NULL);
+		g_autofree char *more = rs_viewer_number(count - 1);
 
 		g_string_append_printf(out, "\n%s", label);
 		if (count > 1)
 			g_string_append_printf(out,
-					       g_dngettext(NULL, " and %'" PRIu64 " more event",
-							   " and %'" PRIu64 " more events",
-							   (gulong)(count - 1)),
-					       count - 1);
+					       ngettext(" and %s more event", " and %s more events",
+							(gulong)(count - 1)),
+					       more);
 	}
 	rs_trace_timeline_unlock(events.timeline);
 }

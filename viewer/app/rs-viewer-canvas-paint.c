@@ -282,6 +282,8 @@ static void append_note(GString *notes, const char *separator, char *note)
  */
 static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 {
+	g_autofree char *shared = rs_viewer_number(strip->shared);
+	g_autofree char *given_up = rs_viewer_number(strip->given_up);
 	GString *notes = g_string_new(NULL);
 
 	append_note(notes, "", progress_of(canvas, strip));
@@ -291,15 +293,13 @@ static char *note_of(RsViewerCanvas *canvas, const RsViewerStrip *strip)
 	if (strip->shared)
 		append_note(
 			notes, " · ",
-			g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " deeper",
-						    "%'" PRIu64 " deeper", (gulong)strip->shared),
-					strip->shared));
+			g_strdup_printf(ngettext("%s deeper", "%s deeper", (gulong)strip->shared),
+					shared));
 	if (strip->given_up)
 		append_note(notes, "\n",
-			    g_strdup_printf(g_dngettext(NULL, "%'" PRIu64 " without an end",
-							"%'" PRIu64 " without an end",
-							(gulong)strip->given_up),
-					    strip->given_up));
+			    g_strdup_printf(ngettext("%s without an end", "%s without an end",
+						     (gulong)strip->given_up),
+					    given_up));
 	return g_string_free(notes, notes->len == 0);
 }
 
@@ -325,7 +325,8 @@ static void draw_notes(RsViewerCanvas *canvas, GtkSnapshot *snapshot, const RsVi
 static char *loss_of(RsViewerCanvas *canvas, const RsViewerLane *lane, double room)
 {
 	const RsViewerStrip *strip = lane->strip;
-	g_autofree char *text = g_strdup_printf(_("%'" PRIu64 " lost"), strip->lost);
+	g_autofree char *number = rs_viewer_number(strip->lost);
+	g_autofree char *text = g_strdup_printf(_("%s lost"), number);
 	PangoLayout *name = rs_viewer_canvas_title(canvas, lane->label);
 	int name_width, width;
 
@@ -334,7 +335,7 @@ static char *loss_of(RsViewerCanvas *canvas, const RsViewerLane *lane, double ro
 	pango_layout_get_pixel_size(rs_viewer_canvas_layout(canvas, text), &width, NULL);
 	if (name_width + width + 12 <= room)
 		return g_steal_pointer(&text);
-	return g_strdup_printf("%'" PRIu64, strip->lost);
+	return g_steal_pointer(&number);
 }
 
 /*

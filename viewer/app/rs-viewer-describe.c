@@ -33,13 +33,15 @@ static void describe_losses(GString *out, const RsTraceTimelineRing *ring, guint
 {
 	RsViewerLost lost = {.room = RS_VIEWER_LOSSES_MAX};
 
+	g_autofree char *number = NULL;
+
 	rs_viewer_lost_add(&lost, ring, from, until);
+	number = rs_viewer_number(lost.n);
 	if (lost.n > 0)
-		g_string_append_printf(out,
-				       g_dngettext(NULL, "\n%'" PRIu64 " event lost here",
-						   "\n%'" PRIu64 " events lost here",
-						   (gulong)lost.n),
-				       lost.n);
+		g_string_append_printf(
+			out,
+			ngettext("\n%s event lost here", "\n%s events lost here", (gulong)lost.n),
+			number);
 }
 
 static void append_task(GString *out, const RsTraceTimelineTask *task)
@@ -148,6 +150,7 @@ void rs_viewer_describe_task(GString *out, const RsTraceTimeline *timeline,
 							    N_("runnable"),        N_("blocked"),
 							    N_("stopped"),         N_("dead")};
 	const Span span = span_at(task->states, at, RS_TRACE_STATE_UNKNOWN);
+	g_autofree char *number = NULL;
 	guint64 lost = 0;
 
 	if (span.tag >= RS_TRACE_STATES)
@@ -156,10 +159,10 @@ void rs_viewer_describe_task(GString *out, const RsTraceTimeline *timeline,
 	append_duration(out, &span);
 	if (span.tag == RS_TRACE_STATE_UNKNOWN)
 		lost = count_lost_of(timeline, task->machine, &span);
+	number = rs_viewer_number(lost);
 	if (lost > 0)
-		g_string_append_printf(
-			out,
-			g_dngettext(NULL, "\n%'" PRIu64 " event of this time was lost",
-				    "\n%'" PRIu64 " events of this time were lost", (gulong)lost),
-			lost);
+		g_string_append_printf(out,
+				       ngettext("\n%s event of this time was lost",
+						"\n%s events of this time were lost", (gulong)lost),
+				       number);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-differences.h"
+#include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -54,8 +55,7 @@ char *rs_viewer_difference_text(const RsViewerDifference *difference,
 		return name_of(row);
 	case RS_VIEWER_DIFFERENCE_COUNT_A:
 	case RS_VIEWER_DIFFERENCE_COUNT_B:
-		return g_strdup_printf("%'" G_GUINT64_FORMAT,
-				       row->counts[column - RS_VIEWER_DIFFERENCE_COUNT_A]);
+		return rs_viewer_number(row->counts[column - RS_VIEWER_DIFFERENCE_COUNT_A]);
 	case RS_VIEWER_DIFFERENCE_RATE_A:
 	case RS_VIEWER_DIFFERENCE_RATE_B:
 		return rate_of(row, row->values[column - RS_VIEWER_DIFFERENCE_RATE_A], "%'.1f/s",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-event-row.h"
+#include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
 
@@ -18,8 +19,12 @@ static guint switched_signal;
 
 char *rs_viewer_event_row_rate(double rate)
 {
-	return rate > 0 && rate < 10 ? g_strdup_printf(_("%.1f/s"), rate)
-				     : g_strdup_printf(_("%'.0f/s"), rate);
+	g_autofree char *whole = NULL;
+
+	if (rate > 0 && rate < 10)
+		return g_strdup_printf(_("%.1f/s"), rate);
+	whole = rs_viewer_number((guint64)CLAMP(rate + 0.5, 0, 1e18));
+	return g_strdup_printf(_("%s/s"), whole);
 }
 
 static void show_state(RsViewerEventRow *row)
@@ -47,7 +52,7 @@ static void show_count(RsViewerEventRow *row)
 		return;
 	}
 	rate_text = rs_viewer_event_row_rate(rate);
-	count_text = g_strdup_printf("%'" G_GUINT64_FORMAT, count);
+	count_text = rs_viewer_number(count);
 	gtk_label_set_text(row->rate, rate_text);
 	gtk_widget_set_visible(GTK_WIDGET(row->rate), rate > 0);
 	gtk_label_set_text(row->count, count_text);

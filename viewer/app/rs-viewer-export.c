@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-export.h"
+#include "app/rs-viewer-time.h"
 
 #include "document/rs-trace-document-export.h"
 
@@ -78,15 +79,10 @@ static void on_format(RsViewerExport *self)
 
 /* ---- the export ---- */
 
-static char *number_of(guint64 number)
-{
-	return g_strdup_printf("%'" G_GUINT64_FORMAT, number);
-}
-
 static void on_progress(const RsTraceDocumentExported *exported, gpointer data)
 {
 	RsViewerExport *self = data;
-	g_autofree char *number = number_of(exported->events);
+	g_autofree char *number = rs_viewer_number(exported->events);
 	g_autofree char *size = g_format_size(exported->bytes);
 	/* Translators: how many events, and the size of what is written */
 	g_autofree char *text = g_strdup_printf(_("%s events, %s"), number, size);
@@ -107,7 +103,7 @@ static char *shown_name(const char *path)
 static char *describe(RsViewerExport *self, const RsTraceDocumentExportResult *got)
 {
 	g_autofree char *name = shown_name(self->path), *size = g_format_size(got->bytes);
-	g_autofree char *events = number_of(got->result.events);
+	g_autofree char *events = rs_viewer_number(got->result.events);
 	GString *text = g_string_new(NULL);
 
 	/* Translators: a file's name, how many events, its size */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-figures.h"
 
+#include "app/rs-viewer-event-row.h"
 #include "app/rs-viewer-flame.h"
 #include "app/rs-viewer-histogram.h"
 #include "app/rs-viewer-time.h"
@@ -57,7 +58,7 @@ static void put(GtkGrid *grid, int column, guint row, const char *text)
 
 static void put_number(GtkGrid *grid, int column, guint row, guint64 number)
 {
-	g_autofree char *text = g_strdup_printf("%'" G_GUINT64_FORMAT, number);
+	g_autofree char *text = rs_viewer_number(number);
 
 	put(grid, column, row, text);
 }
@@ -121,7 +122,7 @@ static void show_events(RsViewerFigures *figures, const RsTraceMeasure *got)
 	for (guint i = 0; i < MIN(rows->len, ROWS_MOST); i++) {
 		const RsTraceStatRow *row = g_ptr_array_index(rows, i);
 		g_autofree char *rate =
-			g_strdup_printf("%'.0f/s", rs_trace_stat_rate(row->counts.events, span));
+			rs_viewer_event_row_rate(rs_trace_stat_rate(row->counts.events, span));
 
 		put(figures->events, 0, i, row->label);
 		put_number(figures->events, 1, i, row->counts.events);
@@ -210,7 +211,7 @@ static void show_slices(RsViewerFigures *figures, const RsTraceMeasure *got)
 {
 	const guint64 n = rs_trace_flame_broken(got->slices);
 	const gboolean any = show_flame(figures->slices, got->slices, TRUE);
-	g_autofree char *number = g_strdup_printf("%'" G_GUINT64_FORMAT, n), *text = NULL;
+	g_autofree char *number = rs_viewer_number(n), *text = NULL;
 
 	text = g_strdup_printf(ngettext("%s slice is not counted, for events were lost in it.",
 					"%s slices are not counted, for events were lost in them.",
@@ -224,9 +225,8 @@ static void show_slices(RsViewerFigures *figures, const RsTraceMeasure *got)
 static void show(RsViewerFigures *figures, RsTraceMeasure *got)
 {
 	g_autofree char *length = rs_viewer_time_duration(got->until - got->from);
-	g_autofree char *text =
-		g_strdup_printf("%'" G_GUINT64_FORMAT " %s, %s",
-				rs_trace_stat_total(got->stat)->events, _("events"), length);
+	g_autofree char *events = rs_viewer_number(rs_trace_stat_total(got->stat)->events);
+	g_autofree char *text = g_strdup_printf("%s %s, %s", events, _("events"), length);
 
 	gtk_label_set_text(figures->what, text);
 	show_tasks(figures, got);

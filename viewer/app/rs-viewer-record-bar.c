@@ -3,6 +3,7 @@
 
 #include "app/rs-viewer-events.h"
 #include "app/rs-viewer-recording.h"
+#include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
@@ -85,13 +86,13 @@ static void tell_end(RsViewerRecordBar *bar, RsViewerRecording *recording)
 		say(bar, error->message, TRUE);
 		return;
 	}
-	count = g_strdup_printf("%'" G_GUINT64_FORMAT, events);
+	count = rs_viewer_number(events);
 	/* Translators: a file's name, a number of events, the file's size */
 	text = g_strdup_printf(
 		ngettext("%s has %s event (%s)", "%s has %s events (%s)", (gulong)events), name,
 		count, size);
 	if (lost) {
-		g_autofree char *n_lost = g_strdup_printf("%'" G_GUINT64_FORMAT, lost);
+		g_autofree char *n_lost = rs_viewer_number(lost);
 		g_autofree char *gap = g_strdup_printf(
 			ngettext("%s was lost", "%s were lost", (gulong)lost), n_lost);
 		g_autofree char *both =

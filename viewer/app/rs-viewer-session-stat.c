@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/rs-viewer-session-stat.h"
+#include "app/rs-viewer-time.h"
 
 #include <glib/gi18n.h>
 #include <rs-trace-escape.h>
@@ -58,18 +59,12 @@ static void show(RsViewerSessionStat *stat, guint row, char *value)
 	gtk_label_set_text(stat->values[row], safe);
 }
 
-/* With groups of three digits, as the locale has them. */
-static char *grouped(guint64 n)
-{
-	return g_strdup_printf("%'" G_GUINT64_FORMAT, n);
-}
-
 static void show_lost(RsViewerSessionStat *stat, GVariant *totals, GVariant *cpus)
 {
-	g_autofree char *overwritten = grouped(sum(cpus, "overrun"));
-	g_autofree char *dropped = grouped(sum(cpus, "dropped"));
+	g_autofree char *overwritten = rs_viewer_number(sum(cpus, "overrun"));
+	g_autofree char *dropped = rs_viewer_number(sum(cpus, "dropped"));
 	g_autofree char *other =
-		grouped(number(totals, "lost_nested") + number(totals, "lost_no_ring"));
+		rs_viewer_number(number(totals, "lost_nested") + number(totals, "lost_no_ring"));
 
 	show(stat, ROW_LOST,
 	     g_strdup_printf(_("%s overwritten, %s refused, %s without room"), overwritten, dropped,
@@ -112,11 +107,11 @@ static void show_clock(RsViewerSessionStat *stat, GVariant *totals)
 
 static void show_all(RsViewerSessionStat *stat, GVariant *totals, GVariant *cpus)
 {
-	g_autofree char *enabled = grouped(number(totals, "events_enabled"));
-	g_autofree char *events = grouped(number(totals, "events"));
-	g_autofree char *patched = grouped(number(totals, "sites_patched"));
-	g_autofree char *sites = grouped(number(totals, "sites"));
-	g_autofree char *refused = grouped(number(totals, "sites_refused"));
+	g_autofree char *enabled = rs_viewer_number(number(totals, "events_enabled"));
+	g_autofree char *events = rs_viewer_number(number(totals, "events"));
+	g_autofree char *patched = rs_viewer_number(number(totals, "sites_patched"));
+	g_autofree char *sites = rs_viewer_number(number(totals, "sites"));
+	g_autofree char *refused = rs_viewer_number(number(totals, "sites_refused"));
 
 	show_rings(stat, totals, cpus);
 	show_lost(stat, totals, cpus);
