@@ -139,7 +139,7 @@ def test_busy():
         some, seen = wait_for('rows', rows), []
 
         def has_moved():
-            seen.extend(row.name for row in some)
+            seen.extend(row.name_now() for row in some)
             return len(set(seen)) > 3 * len(some)
         wait_for('the list moves on', has_moved)
         check(sum('=' in name for name in seen) > 0.9 * len(seen), 'and they have their text')
