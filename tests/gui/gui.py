@@ -21,6 +21,7 @@ import time
 
 import atspi
 from atspi import Gone
+from hands import Hands
 
 PATIENCE = 30
 VIEWER = os.environ.get('RINGSIDE_VIEWER', '')
@@ -93,7 +94,7 @@ class Desktop:
         # The viewer asks the command for domains.
         self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.keyfile = os.path.join(self.env['XDG_CONFIG_HOME'], 'glib-2.0/settings/keyfile')
-        self.processes = []
+        self.processes, self.hands = [], None
         try:
             self._start()
         except BaseException:
@@ -104,6 +105,7 @@ class Desktop:
         self._start_display()
         self._start_bus()
         self.processes.append(subprocess.Popen(['xcompmgr'], env=self.env, stderr=subprocess.DEVNULL))
+        self.hands = Hands(self.env, PATIENCE)
         self.bus = atspi.Bus(self.env['DBUS_SESSION_BUS_ADDRESS'])
 
     def _start_display(self):
@@ -194,8 +196,7 @@ class Desktop:
         self.xdotool('mouseup', '1')
 
     def xdotool(self, *args):
-        return subprocess.run(['xdotool', *args], env=self.env, capture_output=True, text=True,
-                              timeout=PATIENCE, check=False).stdout
+        return self.hands.do(*args)
 
     def windows(self, title):
         """Numbers of the windows that are shown and have a title that begins so."""
@@ -212,6 +213,8 @@ class Desktop:
     def close(self):
         for viewer in self.viewers:
             viewer.kill()
+        if self.hands:
+            self.hands.close()
         for process in reversed(self.processes):
             stop(process)
         shutil.rmtree(self.folder, ignore_errors=True)
