@@ -100,7 +100,7 @@ static uint64_t patience(void)
 	uint64_t hz = rs_core.config.tsc_hz ? rs_core.config.tsc_hz : RS_PATIENCE_HZ;
 	uint32_t ms = rs_core.config.patience_ms;
 
-	if (ms && rs_load(&unanswered))
+	if (ms == RS_NO_PATIENCE || (ms && rs_load(&unanswered)))
 		return 0;
 	return hz * (ms ? ms : RS_PATIENCE_MS) / 1000; /* no overflow: 2^32 ms at 4 GHz */
 }

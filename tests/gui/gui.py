@@ -5,10 +5,9 @@
         viewer = desktop.start('trace.rst')
         viewer.find('push button', 'Open…').click()
 
-Widgets are found by role and name as assistive technologies see them. A desktop has a runtime
-directory, a configuration and data of its own, so any number of tests run at once. A process has
-one desktop, see run_tests(). Whatever the viewer says on the console that looks like a warning
-fails the test when it ends.
+Widgets are found by role and name as assistive technologies see them (atspi.py). A desktop has a
+runtime directory, a configuration and data of its own, so any number of tests run at once. Whatever
+the viewer says on the console that looks like a warning fails the test when it ends.
 """
 import os
 import re
@@ -19,6 +18,10 @@ import sys
 import tempfile
 import threading
 import time
+
+import atspi
+from atspi import Gone
+from hands import Hands
 
 PATIENCE = 30
 VIEWER = os.environ.get('RINGSIDE_VIEWER', '')
@@ -57,10 +60,6 @@ def wait_for(what, ask, timeout=PATIENCE):
         time.sleep(0.05)
 
 
-class Gone(Exception):
-    """A widget that is not there any more, or a viewer that does not answer."""
-
-
 def stop(process):
     """Ends a process that we started."""
     if process and process.poll() is None:
@@ -95,7 +94,7 @@ class Desktop:
         # The viewer asks the command for domains.
         self.env['PATH'] = os.path.dirname(RINGSIDE) + ':' + self.env.get('PATH', '')
         self.keyfile = os.path.join(self.env['XDG_CONFIG_HOME'], 'glib-2.0/settings/keyfile')
-        self.processes = []
+        self.processes, self.hands = [], None
         try:
             self._start()
         except BaseException:
@@ -106,15 +105,8 @@ class Desktop:
         self._start_display()
         self._start_bus()
         self.processes.append(subprocess.Popen(['xcompmgr'], env=self.env, stderr=subprocess.DEVNULL))
-        # Atspi takes them from our own environment, once.
-        os.environ.update({key: self.env[key] for key in
-                           ('DISPLAY', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR')})
-        import gi
-        gi.require_version('Atspi', '2.0')
-        from gi.repository import Atspi
-        Atspi.init()
-        Atspi.set_timeout(2000, 5000)
-        self.atspi = Atspi
+        self.hands = Hands(self.env, PATIENCE)
+        self.bus = atspi.Bus(self.env['DBUS_SESSION_BUS_ADDRESS'])
 
     def _start_display(self):
         read, write = os.pipe()
@@ -204,8 +196,7 @@ class Desktop:
         self.xdotool('mouseup', '1')
 
     def xdotool(self, *args):
-        return subprocess.run(['xdotool', *args], env=self.env, capture_output=True, text=True,
-                              timeout=PATIENCE, check=False).stdout
+        return self.hands.do(*args)
 
     def windows(self, title):
         """Numbers of the windows that are shown and have a title that begins so."""
@@ -222,6 +213,8 @@ class Desktop:
     def close(self):
         for viewer in self.viewers:
             viewer.kill()
+        if self.hands:
+            self.hands.close()
         for process in reversed(self.processes):
             stop(process)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -233,6 +226,7 @@ class Desktop:
         if kind and self.viewers:
             try:
                 print('picture:', self.shot('failed'))
+                print('focus:', self.xdotool('getwindowfocus', 'getwindowname').strip())
                 for viewer in self.viewers:
                     print(viewer.said(), file=sys.stderr)
                     viewer.dump()
@@ -249,6 +243,7 @@ class Viewer:
         self.desktop = desktop
         self.lines = []
         self.window = None
+        self.program = None  # its name on the bus of assistive technologies
         self.process = subprocess.Popen([VIEWER, *args], env=desktop.env | env, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         errors='replace')
@@ -296,44 +291,22 @@ class Viewer:
 
     # ---- what assistive technologies see ----
 
-    def application(self):
-        """The viewer on the bus of assistive technologies; None: not there yet."""
+    def tree(self, visible=True):
+        """All widgets that it has now; None: it is not there yet. Gone: it does not answer."""
         self._alive()
         try:
-            root = self.desktop.atspi.get_desktop(0)
-            for i in range(root.get_child_count()):
-                child = root.get_child_at_index(i)
-                if child and child.get_process_id() == self.process.pid:
-                    return child
-        except self._errors():
-            pass
-        return None
-
-    @staticmethod
-    def _errors():
-        from gi.repository import GLib
-        return (GLib.Error,)
+            self.program = self.program or self.desktop.bus.find_program(self.process.pid)
+            return atspi.Tree(self.desktop.bus, self.program, visible) if self.program else None
+        except Gone:
+            self._alive()
+            raise
 
     def every(self, role=None, name=None, showing=True):
         """All widgets of that role whose name is `name`, or matches it if it is a pattern."""
-        found, application = [], self.application()
-        stack = [application] if application else []
-        while stack:
-            node = stack.pop()
-            try:
-                widget = Widget(self, node)
-                # What is hidden hides all that is in it.
-                if showing and node is not application and not widget.has('visible'):
-                    continue
-                if widget.matches(role, name, showing):
-                    found.append(widget)
-                if role == 'frame' and node is not application:
-                    continue  # there is none in another
-                children = [node.get_child_at_index(i) for i in range(min(node.get_child_count(), 2000))]
-                stack += [child for child in reversed(children) if child]
-            except (Gone, *self._errors()):
-                continue
-        return found
+        tree = self.tree(visible=showing)
+        found = [Widget(self, tree, node) for node in tree.nodes.values()] if tree else []
+        found = [widget for widget in found if widget.matches(role, name)]
+        return have_place(self, found) if found and showing else found
 
     def find(self, role=None, name=None, showing=True, timeout=PATIENCE):
         """The first such widget, as soon as there is one."""
@@ -345,17 +318,11 @@ class Viewer:
 
     def dump(self, out=sys.stderr):
         """Prints all widgets, for who writes a test."""
-        def go(node, depth):
-            try:
-                widget = Widget(self, node)
-                print('  ' * depth + f'{widget.role}: {widget.name!r}{"" if widget.has("visible") else " (hidden)"}', file=out)
-                for i in range(min(node.get_child_count(), 200)):
-                    go(node.get_child_at_index(i), depth + 1)
-            except (Gone, AttributeError, *self._errors()):
-                pass
-        application = self.application()
-        if application:
-            go(application, 0)
+        tree, depths = self.tree(visible=False), {}
+        for node in tree.nodes.values() if tree else ():
+            depth = depths.setdefault(node.path, 0)
+            print('  ' * depth + f'{node.role}: {node.name!r}{"" if node.has("visible") else " (hidden)"}', file=out)
+            depths |= {path: depth + 1 for path in node.children}
 
     # ---- its end ----
 
@@ -385,70 +352,67 @@ class Viewer:
         self.reader.join(5)
 
 
+def have_place(viewer, widgets):
+    """Those that have a place in their window. GTK 4.8 does not tell it of what a stack hides."""
+    widgets = [widget for widget in widgets if atspi.COMPONENT in widget.interfaces]
+    boxes = viewer.desktop.bus.call_all(viewer.program[0], [widget.path for widget in widgets], atspi.COMPONENT,
+                                        'GetExtents', atspi.IN_WINDOW)
+    return [widget for widget, box in zip(widgets, boxes) if box and box[0][2] > 0]
+
+
 class Widget:
-    """A widget as assistive technologies see it."""
+    """A widget as assistive technologies see it.
 
-    def __init__(self, viewer, node):
-        self.viewer, self.node = viewer, node
-        self.atspi = viewer.desktop.atspi
+    It has the name that it had when it was found, and is asked for all that changes."""
 
-    def _ask(self, call, *args):
+    def __init__(self, viewer, tree, node):
+        self.viewer, self.tree = viewer, tree
+        self.path, self.role, self.name, self.interfaces = node.path, node.role, node.name, node.interfaces
+
+    def _ask(self, interface, method, args=None):
         try:
-            return call(*args)
-        except self.viewer._errors() as error:
+            return self.viewer.desktop.bus.call(self.viewer.program[0], self.path, interface, method, args)[0]
+        except Gone:
             self.viewer._alive()
-            raise Gone(str(error)) from error
+            raise
 
-    @property
-    def role(self):
-        return self._ask(self.node.get_role_name)
+    def _property(self, interface, name):
+        return self._ask(atspi.PROPERTIES, 'Get', atspi.words(interface, name))
 
-    @property
-    def name(self):
-        return self._ask(self.node.get_name) or ''
+    def name_now(self):
+        return self._property(atspi.ACCESSIBLE, 'Name') or ''
 
     @property
     def description(self):
-        return self._ask(self.node.get_description) or ''
+        return self._property(atspi.ACCESSIBLE, 'Description') or ''
 
     def has(self, state):
         """Whether it has a state: 'showing', 'checked', 'focused', 'sensitive' …"""
-        return self._ask(self.node.get_state_set).contains(getattr(self.atspi.StateType, state.upper()))
+        return atspi.has_state(self._ask(atspi.ACCESSIBLE, 'GetState'), state)
 
     @property
     def showing(self):
-        """Whether it has a place in its window. GTK 4.8 does not tell it of what a stack hides."""
-        if not self.has('visible') or 'Component' not in self._ask(self.node.get_interfaces):
-            return False
-        return self.box()[2] > 0
+        return self.has('visible') and bool(have_place(self.viewer, [self]))
 
-    def matches(self, role, name, showing):
+    def matches(self, role, name):
         if role and self.role != role:
             return False
-        if name is not None and not (name.search(self.name) if hasattr(name, 'search') else name == self.name):
-            return False
-        return not showing or self.showing
+        return name is None or bool(name.search(self.name) if hasattr(name, 'search') else name == self.name)
 
     def click(self):
         """Does what a click does: its first action."""
-        check(self._ask(self.node.get_n_actions) > 0, f'{self.role} {self.name!r} can be clicked')
-        self._ask(self.node.do_action, 0)
+        check(self._property(atspi.ACTION, 'NActions') > 0, f'{self.role} {self.name!r} can be clicked')
+        self._ask(atspi.ACTION, 'DoAction', atspi.numbers(0))
 
     def press(self, number=1):
         """Clicks into its middle with the mouse."""
         (left, top), (x, y, width, height) = self.viewer.place(), self.box()
         self.viewer.desktop.button(left + x + width / 2, top + y + height / 2, number)
 
-    def do(self, action):
-        for i in range(self._ask(self.node.get_n_actions)):
-            if self._ask(self.node.get_action_name, i) == action:
-                return self._ask(self.node.do_action, i)
-        raise AssertionError(f'{self.role} {self.name!r} has no action {action}')
-
     @property
     def text(self):
         """What an entry or a label holds."""
-        return self._ask(self.node.get_text, 0, self._ask(self.node.get_character_count))
+        return self._ask(atspi.TEXT, 'GetText', atspi.numbers(0, self._property(atspi.TEXT, 'CharacterCount')))
 
     @property
     def caret(self):
@@ -457,18 +421,16 @@ class Widget:
 
     def box(self):
         """(x, y, width, height) in its window."""
-        extents = self._ask(self.node.get_extents, self.atspi.CoordType.WINDOW)
-        return extents.x, extents.y, extents.width, extents.height
+        return self._ask(atspi.COMPONENT, 'GetExtents', atspi.IN_WINDOW)
 
     def children(self):
-        return [Widget(self.viewer, self._ask(self.node.get_child_at_index, i))
-                for i in range(self._ask(self.node.get_child_count))]
+        """Those that it had when it was found."""
+        nodes = [self.tree.nodes[path] for path in self.tree.nodes[self.path].children if path in self.tree.nodes]
+        return [Widget(self.viewer, self.tree, node) for node in nodes]
 
 
 def run_tests(tests):
-    """Runs functions, each in a process of its own: all, or those named in the last arguments.
-
-    Atspi knows one bus, the first that a process has met."""
+    """Runs functions, each in a process of its own: all, or those named in the last arguments."""
     only = [arg for arg in sys.argv[1:] if arg.startswith('test_')]
     failed = []
     for test in tests:

@@ -257,7 +257,6 @@ def main():
             take(studio)
             studio.take()
         return
-    # Atspi knows one desktop, so each picture has a process.
     with tempfile.TemporaryDirectory(prefix='rs-pictures-') as store:
         env = os.environ | {'RINGSIDE_PICTURES_STORE': store}
         failed = [name for name in names or PICTURES

@@ -24,7 +24,7 @@ LIBC, LOADER = '/lib/x86_64-linux-gnu/libc.so.6', '/lib64/ld-linux-x86-64.so.2'
 FLOOD = 100000
 SHOTS = 20
 INIT = '''#!/bin/sh
-export PATH=/bin HOME=/ RINGSIDE_DEBUG=1
+export PATH=/bin HOME=/ RINGSIDE_DEBUG=1 RINGSIDE_WAIT=30000
 /bin/busybox --install -s /bin
 mount -t proc none /proc
 mount -t sysfs none /sys

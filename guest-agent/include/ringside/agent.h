@@ -125,6 +125,8 @@ struct rs_trace_ops {
 #define RS_TEXT_POKES 64u
 #define RS_TEXT_POKE_MAX 5u /* bytes; what text_poke_bp() takes on x86-64 */
 
+#define RS_NO_PATIENCE UINT32_MAX /* as rs_agent_config.patience_ms */
+
 struct rs_agent_config {
 	void *region;                   /* mapped, read-write in its guest part */
 	uint64_t region_size;           /* bytes mapped */
@@ -143,6 +145,7 @@ struct rs_agent_config {
 	/*
 	 * How long to wait for a host that does not say that it will answer, in ms; 0: 5 s. If it
 	 * is set, requests after one that nobody has answered do not wait, until an answer comes.
+	 * RS_NO_PATIENCE: no request waits.
 	 */
 	uint32_t patience_ms;
 };

@@ -30,7 +30,8 @@
  */
 #define VAIN_LOOKS 2u
 #define LOOK_NS 5000000
-#define KEPT_FD 100 /* or higher */
+#define KEPT_FD 100     /* or higher */
+#define PATIENCE_MS 200 /* with a region that nobody has told us to use */
 #define PCI_DEVICES "/sys/bus/pci/devices"
 
 int rs_hosted_number(const char *variable)
@@ -43,6 +44,15 @@ int rs_hosted_number(const char *variable)
 		return -1;
 	value = strtol(text, &end, 10);
 	return *end || value < 0 || value > 0x7fffffff ? -1 : (int)value;
+}
+
+uint32_t rs_hosted_patience(const struct rs_hosted_place *place)
+{
+	int wanted = rs_hosted_number("RINGSIDE_WAIT");
+
+	if (wanted >= 0)
+		return wanted ? (uint32_t)wanted : RS_NO_PATIENCE;
+	return place->found ? PATIENCE_MS : 0;
 }
 
 /*

@@ -66,6 +66,11 @@ void rs_hosted_forget_host(struct rs_hosted_place *place);
 
 /* The number in an environment variable. -1: there is none, or it is invalid. */
 int rs_hosted_number(const char *variable);
+/*
+ * How long to wait for a host in this place, as rs_agent_config.patience_ms: what the environment
+ * says, else 0.2 s if the place was found, else what is usual.
+ */
+uint32_t rs_hosted_patience(const struct rs_hosted_place *place);
 
 #pragma GCC visibility pop
 

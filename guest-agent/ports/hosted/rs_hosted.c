@@ -23,7 +23,6 @@
 
 #define LATE_LOOK_NS 10000000 /* ns between two looks for an answer that comes late … */
 #define BLIND_LOOK_NS 1000000 /* … where no futex can be */
-#define PATIENCE_MS 200       /* with a region that nobody has told us to use */
 
 static RS_PROVIDER(provider, NULL);
 
@@ -120,7 +119,7 @@ static int attach(const char *name, bool self)
 		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 		.flags = self ? RS_GUEST_SELF_PATCH : 0,
 		.owner_pid = (uint32_t)getpid(),
-		.patience_ms = hosted.place.found ? PATIENCE_MS : 0,
+		.patience_ms = rs_hosted_patience(&hosted.place),
 	};
 	int ret;
 

@@ -12,6 +12,8 @@
  *                             that runs on this host, or in a guest the device's memory,
  *                             /sys/bus/pci/devices/0000:00:02.0/resource2
  *     RINGSIDE_REGION=        an empty path: the program is not traced
+ *     RINGSIDE_WAIT=ms        how long to wait for a host that does not answer, instead of 5 s, or
+ *                             0.2 s with a memory that was not named; 0: it does not wait
  *     RINGSIDE_DEBUG=1        say on standard error which region it got, or why none
  * Without it, a program in a Linux guest asks the kernel's module (/dev/ringside) for a region.
  * Where there is no module, a program of root looks for an ivshmem device with a directory. Where

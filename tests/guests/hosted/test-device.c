@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where a program looks for a region: what it makes of a device that is not the module's, and which
- * devices of a folder, made as sysfs has them, it touches. tests/vm/linux_programs.py has the real
- * ones.
+ * devices of a folder, made as sysfs has them, it touches; and how long it waits there.
+ * tests/vm/linux_programs.py has the real ones.
  */
 #include "device.h"
 
@@ -165,6 +165,37 @@ static void test_devices_of_others(struct devices *f, gconstpointer data)
 	g_assert_null(place.region);
 }
 
+/* ---- how long a program waits in its place ---- */
+
+static void test_patience(struct devices *f, gconstpointer data)
+{
+	static const struct {
+		const char *wait;
+		uint32_t found, named;
+	} cases[] = {
+		{NULL, 200, 0},
+		{"30000", 30000, 30000},
+		{"1", 1, 1},
+		{"0", RS_NO_PATIENCE, RS_NO_PATIENCE},
+		/* No numbers. */
+		{"", 200, 0},
+		{"-1", 200, 0},
+		{"1s", 200, 0},
+		{"4294967295", 200, 0},
+	};
+	const struct rs_hosted_place found = {.found = true}, named = {.found = false};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		if (cases[i].wait)
+			g_setenv("RINGSIDE_WAIT", cases[i].wait, TRUE);
+		else
+			g_unsetenv("RINGSIDE_WAIT");
+		g_assert_cmpuint(rs_hosted_patience(&found), ==, cases[i].found);
+		g_assert_cmpuint(rs_hosted_patience(&named), ==, cases[i].named);
+	}
+	g_unsetenv("RINGSIDE_WAIT");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -179,6 +210,7 @@ int main(int argc, char **argv)
 		{"/device/no-folder", test_no_folder},
 		{"/device/no-device", test_what_is_no_device},
 		{"/device/devices-of-others", test_devices_of_others},
+		{"/device/patience", test_patience},
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -319,6 +319,23 @@ static void test_patience(void)
 	at_ring = answer_now;
 	g_assert_cmpint(rs_agent_log(""), ==, 0);
 	g_assert_cmpuint(slot_rung, ==, 0);
+	/* Another patience, or none. A port may have a clock that has not moved. */
+	at_ring = NULL;
+	rs_core.config.patience_ms = 2000;
+	relaxed = 0;
+	g_assert_cmpint(rs_agent_log(""), ==, -RS_EHOSTUNREACH);
+	g_assert_cmpuint(relaxed, ==, 3);
+	at_ring = answer_now;
+	g_assert_cmpint(rs_agent_log(""), ==, 0);
+	at_ring = NULL;
+	rs_core.config.patience_ms = RS_NO_PATIENCE;
+	relaxed = 0;
+	g_assert_cmpint(rs_agent_log(""), ==, -RS_EHOSTUNREACH);
+	g_assert_cmpuint(relaxed, ==, 1);
+	/* An answer that comes at once is taken. */
+	at_ring = answer_now;
+	g_assert_cmpint(rs_agent_log(""), ==, 0);
+	rs_core.config.patience_ms = 0;
 	/* At an unknown rate it is longer than that. */
 	rs_core.config.tsc_hz = 0;
 	at_ring = NULL;
