@@ -68,8 +68,18 @@ static void refresh(RsViewerWindow *window)
 		page && !start && rs_trace_document_paths(rs_viewer_page_document(page)));
 }
 
+/* The widget that has the focus may be in a page that is gone: then no key would reach anybody. */
+static void keep_focus(RsViewerWindow *window)
+{
+	GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
+
+	if (focus && gtk_widget_get_root(focus) != GTK_ROOT(window))
+		gtk_window_set_focus(GTK_WINDOW(window), NULL);
+}
+
 static void page_count_changed(RsViewerWindow *window)
 {
+	keep_focus(window);
 	show_start(window, FALSE);
 	refresh(window);
 }

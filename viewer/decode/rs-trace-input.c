@@ -466,7 +466,10 @@ RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 {
 	while (!input->n_old && load_more(input))
 		;
-	return input->shared->stopped ? NULL : rs_trace_order_first(&input->order);
+	/* The next window may have records that come before those of this one. */
+	if (input->shared->stopped || (input->waits && !input->n_old))
+		return NULL;
+	return rs_trace_order_first(&input->order);
 }
 
 gboolean rs_trace_input_hold(RsTraceInput *input, RsTraceLane *lane)

@@ -71,11 +71,11 @@ void rs_trace_reader_set_provider_func(RsTraceReader *reader, RsTraceProviderFun
  */
 void rs_trace_reader_set_event_func(RsTraceReader *reader, RsTraceEventFunc func, gpointer data);
 /*
- * Of files that somebody still writes, which are no pipes: only windows are read that have ended.
- * When there is none any more, rs_trace_reader_next() returns NULL without an error, and may be
- * called again once more was written. Of records that it hands out then, some may be earlier than
- * the last one before. FALSE, as at first: nothing more will be written, and all that is there is
- * read. May be changed whenever there was no next record.
+ * Of files that somebody still writes, which are no pipes: only windows are read that have ended,
+ * and records of one are handed out once the next one has. When there is none any more,
+ * rs_trace_reader_next() returns NULL without an error, and may be called again once more was
+ * written. FALSE, as at first: nothing more will be written, and all that is there is read. May be
+ * changed whenever there was no next record.
  */
 void rs_trace_reader_set_growing(RsTraceReader *reader, gboolean is_growing);
 /* record->symbols is NULL from now on. To be called before the first record. */

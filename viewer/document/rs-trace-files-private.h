@@ -32,6 +32,8 @@ void rs_trace_files_fail(RsTraceFiles *files);
 /* Nothing will be added to the files any more. */
 void rs_trace_files_end(RsTraceFiles *files);
 gboolean rs_trace_files_have_ended(RsTraceFiles *files);
+/* Whether it is a file that somebody writes, and who has read all of it has all that there is. */
+gboolean rs_trace_files_are_live(RsTraceFiles *files);
 /* Whether what is at `path` is one of the files that are open, perhaps by another name. */
 gboolean rs_trace_files_have(RsTraceFiles *files, const char *path);
 /* Bytes of all files as they are now. */

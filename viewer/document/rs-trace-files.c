@@ -20,7 +20,7 @@ struct _RsTraceFiles {
 	GMutex lock;
 	GCond changed;
 	GArray *kept; /* Kept; does not change once they are open */
-	gboolean is_open, has_failed, has_ended;
+	gboolean is_open, is_live, has_failed, has_ended;
 };
 
 static void kept_clear(gpointer data)
@@ -110,6 +110,7 @@ void rs_trace_files_take(RsTraceFiles *files, int fd)
 	const Kept kept = {.fd = fd};
 
 	g_array_append_val(files->kept, kept);
+	set(files, &files->is_live);
 	set(files, &files->is_open);
 }
 
@@ -123,14 +124,24 @@ void rs_trace_files_end(RsTraceFiles *files)
 	set(files, &files->has_ended);
 }
 
-gboolean rs_trace_files_have_ended(RsTraceFiles *files)
+static gboolean get(RsTraceFiles *files, const gboolean *flag)
 {
-	gboolean have;
+	gboolean is;
 
 	g_mutex_lock(&files->lock);
-	have = files->has_ended;
+	is = *flag;
 	g_mutex_unlock(&files->lock);
-	return have;
+	return is;
+}
+
+gboolean rs_trace_files_have_ended(RsTraceFiles *files)
+{
+	return get(files, &files->has_ended);
+}
+
+gboolean rs_trace_files_are_live(RsTraceFiles *files)
+{
+	return get(files, &files->is_live);
 }
 
 /* ---- who reads them ---- */

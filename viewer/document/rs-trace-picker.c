@@ -22,6 +22,7 @@ struct _RsTracePicker {
 	GCancellable *cancellable;
 	GMutex lock;
 	double progress;
+	gboolean has_ended;
 	GError *error; /* what is wrong with the filters so far, or with the files */
 
 	/* Of the thread: */
@@ -295,7 +296,8 @@ static gboolean take_some(RsTracePicker *picker, RsTraceReader *reader)
 	return !is_over(picker) && !rs_trace_selection_is_over(picker->selection);
 }
 
-static void take_all(RsTracePicker *picker, RsTraceReader *reader)
+/* `is_whole`: the files have no more by now. */
+static void take_all(RsTracePicker *picker, RsTraceReader *reader, gboolean is_whole)
 {
 	const guint64 before = picker->judged;
 	gint64 now;
@@ -307,9 +309,11 @@ static void take_all(RsTracePicker *picker, RsTraceReader *reader)
 		show(picker, share_of(reader));
 		picker->shown = now;
 	}
-	check_filters(picker);
-	if (picker->judged != before || picker->progress < 1)
-		show(picker, is_over(picker) ? share_of(reader) : 1);
+	is_whole &= !is_over(picker);
+	if (is_whole)
+		check_filters(picker);
+	if (picker->judged != before || (is_whole && picker->progress < 1))
+		show(picker, is_whole ? 1 : share_of(reader));
 }
 
 static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
@@ -317,19 +321,23 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 	rs_trace_selection_know(((RsTracePicker *)data)->selection, origin, event);
 }
 
-/* NULL: nothing can match, or it failed. */
+/* NULL: it failed. */
 static RsTraceReader *open_files(RsTracePicker *picker)
 {
-	RsTraceReader *reader = NULL;
 	GError *error = NULL;
+	RsTraceReader *reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
 
-	if (!rs_trace_wish_learn(picker->selection, picker->files, picker->cancellable, NULL))
-		return NULL;
-	reader = rs_trace_files_read(picker->files, picker->cancellable, &error);
 	fail(picker, error);
 	if (reader)
 		rs_trace_reader_set_event_func(reader, know, picker);
 	return reader;
+}
+
+/* FALSE: nothing can match. */
+static gboolean learn(RsTracePicker *picker)
+{
+	return picker->judged > 0 ||
+	       rs_trace_wish_learn(picker->selection, picker->files, picker->cancellable, NULL);
 }
 
 /* Whether there may be more than what was read so far. */
@@ -344,6 +352,7 @@ static void end(RsTracePicker *picker)
 	check_filters(picker);
 	g_mutex_lock(&picker->lock);
 	picker->progress = 1;
+	picker->has_ended = TRUE;
 	g_mutex_unlock(&picker->lock);
 	rs_trace_pulse_beat(picker->pulse);
 }
@@ -351,25 +360,23 @@ static void end(RsTracePicker *picker)
 static gpointer work(gpointer data)
 {
 	RsTracePicker *picker = data;
-	RsTraceReader *reader = NULL;
-	gboolean had_ended;
+	/* Before its turn: what is not open yet may never be. */
+	RsTraceReader *reader = open_files(picker);
+	const gboolean is_live = rs_trace_files_are_live(picker->files);
+	gboolean had_ended = !reader;
 	guint64 size;
 
-	do {
+	while (!had_ended && goes_on(picker) && begin_turn(picker)) {
 		/* Before it is read: then nothing is missed that is written meanwhile. */
 		had_ended = rs_trace_files_have_ended(picker->files);
 		size = rs_trace_files_size(picker->files);
-		if (!begin_turn(picker))
-			break;
-		if (!reader)
-			reader = open_files(picker);
-		if (reader) {
-			rs_trace_reader_set_growing(reader, !had_ended);
-			take_all(picker, reader);
-		}
+		rs_trace_reader_set_growing(reader, !had_ended);
+		if (learn(picker))
+			take_all(picker, reader, had_ended || is_live);
 		end_turn(picker);
-	} while (reader && !had_ended && goes_on(picker) &&
-		 rs_trace_files_wait(picker->files, size, picker->cancellable));
+		if (!had_ended)
+			rs_trace_files_wait(picker->files, size, picker->cancellable);
+	}
 	g_clear_object(&reader);
 	end(picker);
 	unref(picker);
@@ -459,10 +466,14 @@ const char *const *rs_trace_picker_filters(const RsTracePicker *picker)
 
 double rs_trace_picker_progress(RsTracePicker *picker)
 {
+	/* What it had of a session that has ended since is not known to be all. */
+	const gboolean have_ended = rs_trace_files_have_ended(picker->files);
 	double progress;
 
 	g_mutex_lock(&picker->lock);
 	progress = picker->progress;
+	if (have_ended && !picker->has_ended)
+		progress = MIN(progress, SHARE_MAX);
 	g_mutex_unlock(&picker->lock);
 	return progress;
 }
