@@ -310,8 +310,7 @@ static void take_all(RsTracePicker *picker, RsTraceReader *reader, gboolean is_w
 		picker->shown = now;
 	}
 	is_whole &= !is_over(picker);
-	if (is_whole)
-		check_filters(picker);
+	check_filters(picker);
 	if (picker->judged != before || (is_whole && picker->progress < 1))
 		show(picker, is_whole ? 1 : share_of(reader));
 }
