@@ -417,7 +417,7 @@ class Widget:
     @property
     def caret(self):
         """Before which character of an entry the cursor is."""
-        return self._ask(self.node.get_caret_offset)
+        return self._property(atspi.TEXT, 'CaretOffset')
 
     def box(self):
         """(x, y, width, height) in its window."""

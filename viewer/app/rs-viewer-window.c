@@ -69,17 +69,20 @@ static void refresh(RsViewerWindow *window)
 }
 
 /* The widget that has the focus may be in a page that is gone: then no key would reach anybody. */
-static void keep_focus(RsViewerWindow *window)
+static gboolean keep_focus(gpointer data)
 {
+	RsViewerWindow *window = data;
 	GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
 
 	if (focus && gtk_widget_get_root(focus) != GTK_ROOT(window))
 		gtk_window_set_focus(GTK_WINDOW(window), NULL);
+	return G_SOURCE_REMOVE;
 }
 
+/* A page is counted out before it goes. */
 static void page_count_changed(RsViewerWindow *window)
 {
-	keep_focus(window);
+	g_idle_add_full(G_PRIORITY_DEFAULT, keep_focus, g_object_ref(window), g_object_unref);
 	show_start(window, FALSE);
 	refresh(window);
 }
