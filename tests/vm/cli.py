@@ -507,7 +507,7 @@ def test_words():
 
 
 def test_modes():
-    r = rs('run', *guest_args('--name', 'm', '-e', '*', '--duration', '0.5', '--mode', 'drop',
+    r = rs('run', *guest_args('--name', 'm', '-e', '*', '--duration', '2', '--mode', 'drop',
                               '--ring-size', '64K'))
     m = re.search(r'# events: (\d+) recorded, (\d+) printed, (\d+) lost, (\d+) dropped', r.err)
     check(r.code == 0 and m, f'mode drop: {r.code} {r.err[-300:]}')

@@ -114,7 +114,8 @@ def test_a_trace_is_in_the_order_of_time(trace):
 def test_names_and_filters(report):
     ours = parse(report.splitlines())
     sort = [e for e in ours if e['event'] == 'sched_process_exit' and e['text'].startswith('comm=sort ')]
-    check(sort and all(e['task'] == 'sort' for e in sort), 'tasks have their names')
+    check(sort and all(e['task'] == 'sort' for e in sort),
+          f'tasks have their names: {[e["task"] for e in sort]} exit as sort')
     freed = [e['text'] for e in ours if e['event'] == 'sched_process_free']
     check(freed and all(text.startswith('comm=wc ') for text in freed), f'the filter let through: {freed}')
 

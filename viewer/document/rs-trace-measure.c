@@ -154,14 +154,14 @@ static guint read_losses(const Job *job, guint number, guint *at, RsTraceTimelin
 	rs_trace_timeline_lock(job->timeline);
 	*ring = rs_trace_timeline_ring(job->timeline, number);
 	if (*ring) {
-		const RsTraceTimelineLoss *losses = (RsTraceTimelineLoss *)(*ring)->losses->data;
+		const GArray *losses = (*ring)->losses;
 		const guint until = rs_trace_timeline_loss_rank(*ring, job->until);
 
 		*source = rs_trace_timeline_source_of(job->timeline, (*ring)->source);
 		*at = MAX(*at, rs_trace_timeline_loss_rank(*ring, job->from));
 		n = MIN(LOSSES, until - MIN(*at, until));
-		memcpy(out, losses + *at, n * sizeof(*out));
-		*at += n;
+		for (guint i = 0; i < n; i++)
+			out[i] = g_array_index(losses, RsTraceTimelineLoss, (*at)++);
 	}
 	rs_trace_timeline_unlock(job->timeline);
 	return n;
