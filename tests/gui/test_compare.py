@@ -32,8 +32,9 @@ def shown(viewer):
     rows = []
     for row in sorted(viewer.every('table row'), key=lambda row: row.box()[1]):
         cells = [label.name for cell in row.children() for label in cell.children()]
-        if len(cells) == 7 and cells[1].isdigit():
-            rows.append([cells[0], cells[1], cells[2], cells[6]])
+        counts = [cell.replace(',', '') for cell in cells[1:3]]
+        if len(cells) == 7 and counts[0].isdigit():
+            rows.append([cells[0], *counts, cells[6]])
     return rows
 
 
