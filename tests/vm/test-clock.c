@@ -51,10 +51,20 @@ struct bed {
 	GArray *seen[GUESTS]; /* guint64: ns as shown, by number; 0: not seen. Under the lock */
 };
 
+static struct rs_session *running; /* NULL: none, or it was ended */
+
+/* Guests that were started go on without us if we abort: they are ended first. */
+static _Noreturn void abandon(const char *why)
+{
+	if (running)
+		rs_session_stop(running, "the test gives up");
+	g_error("%s", why);
+}
+
 static void check(int ret, const struct rs_error *err)
 {
 	if (ret)
-		g_error("%s", err->message);
+		abandon(err->message);
 }
 
 /* On the pump's thread. */
@@ -81,9 +91,10 @@ static gboolean tick(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* Guests that were started go on without us if we abort: they are ended first. */
 static _Noreturn void give_up(struct bed *bed, const char *what)
 {
+	g_autofree char *why = g_strdup_printf("waited in vain for %s", what);
+
 	for (guint i = 0; i < GUESTS; i++) {
 		struct rs_source_stat stat;
 
@@ -94,8 +105,7 @@ static _Noreturn void give_up(struct bed *bed, const char *what)
 			       i, bed->seen[i]->len, bed->number, stat.written, stat.events_on,
 			       stat.sites_on);
 	}
-	rs_session_stop(bed->session, "the test gives up");
-	g_error("waited in vain for %s", what);
+	abandon(why);
 }
 
 #define WAIT_FOR(condition)                                                                        \
@@ -161,6 +171,7 @@ static void start(struct bed *bed, const char *append)
 	bed->dir = g_dir_make_tmp("rs-clock-XXXXXX", NULL);
 	g_mutex_init(&bed->lock);
 	check(rs_session_create("clock", &bed->session, &err), &err);
+	running = bed->session;
 	bed->listener.message = on_message;
 	rs_session_add_listener(bed->session, &bed->listener);
 	config.run_dir = bed->dir;
@@ -353,6 +364,7 @@ static void run(const char *append)
 		g_assert_cmpuint(stat_of(bed, i).clock_epochs, >=, epochs[i] + STRETCHES / 2);
 	rs_session_stop(bed->session, "the test is over");
 	WAIT_FOR(rs_session_end(bed->session));
+	running = NULL;
 	rs_trace_pump_free(bed->pump);
 	rs_session_destroy(bed->session);
 	for (guint i = 0; i < GUESTS; i++) {
