@@ -18,10 +18,12 @@ int main(int argc, char **argv)
 	 * Who asks for a renderer without OpenGL needs none of it. To load a driver in software
 	 * takes half of the time until the window is there, and 60 MB.
 	 */
-	if (!g_strcmp0(g_getenv("GSK_RENDERER"), "cairo") && gtk_get_minor_version() < 16)
-		g_setenv("GDK_DEBUG", "gl-disable", FALSE);
-	else if (!g_strcmp0(g_getenv("GSK_RENDERER"), "cairo"))
-		g_setenv("GDK_DISABLE", "gl", FALSE);
+	if (!g_strcmp0(g_getenv("GSK_RENDERER"), "cairo")) {
+		if (gtk_get_minor_version() < 16)
+			g_setenv("GDK_DEBUG", "gl-disable", FALSE);
+		else
+			g_setenv("GDK_DISABLE", "gl", FALSE);
+	}
 	/* A session may cut off memory that it has handed over. */
 	rs_trace_region_guard();
 	g_set_application_name(_("Ringside Viewer"));

@@ -11,20 +11,12 @@ void rs_viewer_lost_add(RsViewerLost *lost, const RsTraceTimelineRing *ring, gui
 			guint64 until)
 {
 	const RsTraceTimelineLoss *losses = (const RsTraceTimelineLoss *)ring->losses->data;
-	guint low = 0, high = ring->losses->len;
+	guint i = rs_trace_timeline_loss_rank(ring, from);
 
-	while (low < high) {
-		const guint middle = low + (high - low) / 2;
-
-		if (losses[middle].ns < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < ring->losses->len && losses[low].since < until && lost->room; low++) {
+	for (; i < ring->losses->len && losses[i].since < until && lost->room; i++) {
 		lost->room--;
-		lost->n += losses[low].lost;
-		lost->beyond |= losses[low].since < from || losses[low].ns > until;
+		lost->n += losses[i].lost;
+		lost->beyond |= losses[i].since < from || losses[i].ns > until;
 	}
 }
 

@@ -2,7 +2,7 @@
 #include "document/rs-trace-compare.h"
 
 #include "rs-trace-document-private.h"
-#include "rs-trace-told-private.h"
+#include "rs-trace-progress-private.h"
 
 #define STEP 4096u /* records between looks at the clock */
 
@@ -37,14 +37,14 @@ static void tell_progress(GTask *task, Job *job, guint which, RsTraceReader *rea
 	guint64 done, total, sizes[2];
 	double share;
 
-	if (!job->progress || !rs_trace_told_is_due(&job->told))
+	if (!job->progress || !rs_trace_progress_is_due(&job->told))
 		return;
 	rs_trace_reader_progress(reader, &done, &total);
 	for (guint i = 0; i < 2; i++)
 		sizes[i] = rs_trace_files_size(job->files[i]);
 	done = MIN(done, sizes[which]) + (which ? sizes[0] : 0);
 	share = (double)done / (double)MAX(sizes[0] + sizes[1], 1);
-	rs_trace_told(task, tell, &share, sizeof(share));
+	rs_trace_progress_tell(task, tell, &share, sizeof(share));
 }
 
 /* ---- the records ---- */

@@ -3,7 +3,7 @@
 
 #include "filter/rs-trace-expected.h"
 #include "rs-trace-document-private.h"
-#include "rs-trace-told-private.h"
+#include "rs-trace-progress-private.h"
 #include "rs-trace-wish-private.h"
 
 #define STEP 1024u /* records between looks at the clock; a power of 2 */
@@ -81,11 +81,11 @@ static void tell_progress(Job *job, guint64 ns)
 {
 	RsTraceDocumentExported exported;
 
-	if (!job->progress || !rs_trace_told_is_due(&job->told))
+	if (!job->progress || !rs_trace_progress_is_due(&job->told))
 		return;
 	exported = (RsTraceDocumentExported){share_of(job, ns), job->events,
 					     rs_trace_output_size(job->output)};
-	rs_trace_told(job->task, tell, &exported, sizeof(exported));
+	rs_trace_progress_tell(job->task, tell, &exported, sizeof(exported));
 }
 
 /* ---- the thread ---- */

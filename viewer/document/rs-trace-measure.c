@@ -3,7 +3,7 @@
 
 #include "analysis/rs-trace-stacks.h"
 #include "rs-trace-document-private.h"
-#include "rs-trace-told-private.h"
+#include "rs-trace-progress-private.h"
 #include "rs-trace-wish-private.h"
 
 #include <string.h>
@@ -61,11 +61,11 @@ static void tell_progress(GTask *task, Job *job, guint64 ns)
 {
 	double share;
 
-	if (!job->progress || !rs_trace_told_is_due(&job->told))
+	if (!job->progress || !rs_trace_progress_is_due(&job->told))
 		return;
 	share = (double)(CLAMP(ns, job->from, job->until) - job->from) /
 		(double)MAX(job->until - job->from, 1);
-	rs_trace_told(task, tell, &share, sizeof(share));
+	rs_trace_progress_tell(task, tell, &share, sizeof(share));
 }
 
 /* ---- which tasks had the vCPUs ---- */

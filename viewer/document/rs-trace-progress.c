@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "rs-trace-told-private.h"
+#include "rs-trace-progress-private.h"
 
 #define INTERVAL 100000 /* us */
 
 typedef struct {
 	GTask *task;
-	RsTraceToldFunc func;
+	RsTraceProgressFunc func;
 	gpointer what;
 } Told;
 
@@ -28,7 +28,7 @@ static void told_free(gpointer data)
 	g_free(told);
 }
 
-gboolean rs_trace_told_is_due(gint64 *last)
+gboolean rs_trace_progress_is_due(gint64 *last)
 {
 	const gint64 now = g_get_monotonic_time();
 
@@ -39,7 +39,7 @@ gboolean rs_trace_told_is_due(gint64 *last)
 }
 
 /* Not g_main_context_invoke(): it could call at once, on the task's thread. */
-void rs_trace_told(GTask *task, RsTraceToldFunc func, gconstpointer what, gsize size)
+void rs_trace_progress_tell(GTask *task, RsTraceProgressFunc func, gconstpointer what, gsize size)
 {
 	g_autoptr(GSource) source = g_idle_source_new();
 	Told *told = g_new(Told, 1);
