@@ -197,7 +197,9 @@ def test_bad_agents():
                        ('stale', 'no agent')):
         r = rs('run', '--accel', ACCEL, '-e', '*', '--duration', '1.5' if KVM else '8', '--append',
                what, DEMO)
-        check(r.code == 1 and r.err.count(text) == 1, f'{what}: {r.code} {r.err}')
+        # The guest spoils what a whole agent has written: a host that looks in between sees that.
+        early = what == 'badabi' and r.code == 3
+        check((r.code == 1 or early) and r.err.count(text) == 1, f'{what}: {r.code} {r.err}')
         check('# events:' in r.err, f'{what}: and a summary')
     r = rs('run', '--accel', ACCEL, '-e', 'nix:*', '-f', 'nux:x: a == 1', '--duration',
            '1' if KVM else '6', DEMO)
