@@ -63,13 +63,23 @@ class Live:
         wait_for(f'{name!r} stays where it is', rests)
         middle().press()
 
-    def opened(self, title, role, name):
-        """What a click on a label opens. A busy viewer may lose the click: then once more."""
-        seen = self.viewer.every(role, name)
-        if not seen:
-            self.press('label', title)
+    def once_pressed(self, role, name, seen):
+        """What `seen` finds after a click. GTK on a busy machine may lose the click: then again."""
+        found = seen()
+        if not found:
+            self.press(role, name)
             time.sleep(1)
-        return seen
+        return found
+
+    def opened(self, title, role, name):
+        """What a click on a label opens."""
+        return wait_for(f'{title!r} opens', lambda: self.once_pressed(
+            'label', title, lambda: self.viewer.every(role, name)), 60)[0]
+
+    def focus(self, title):
+        """Clicks into an entry."""
+        wait_for(f'{title!r} has the focus', lambda: self.once_pressed(
+            'text', title, lambda: self.viewer.find('text', title).has('focused')), 60)
 
     def end(self):
         self.desktop.ringside('stop', '-s', self.name)
@@ -158,8 +168,7 @@ def test_filter():
         live.press('label', EVENT.split(':')[1])
         title = f'Filter of {EVENT}'
         wait_for('the entry can be used', lambda: live.viewer.find('text', title).has('sensitive'))
-        live.press('text', title)
-        wait_for('it has the focus', lambda: live.viewer.find('text', title).has('focused'))
+        live.focus(title)
         desktop.type(FIELD[:2])
         wait_for('fields are offered', lambda: live.viewer.every('label', FIELD + ' '))
         desktop.shot('control-completion')
@@ -186,14 +195,11 @@ def test_late_mistake():
     """What a filter lacks is known once its event comes. What is typed by then is not marked."""
     with Desktop() as desktop:
         live = Live(desktop)
-        entry = live.viewer.find('text', 'Filter')
-        live.press('text', 'Filter')
-        wait_for('it has the focus', lambda: entry.has('focused'))
+        live.focus('Filter')
         desktop.type(f'{EVENT}: nix == 3')
         desktop.key('Escape', 'Return')
         live.viewer.find('label', '0 shown')
-        live.press('text', 'Filter')
-        wait_for('it has the focus again', lambda: entry.has('focused'))
+        live.focus('Filter')
         desktop.key('ctrl+a')
         desktop.type('CPU == 1')
         desktop.key('Escape')
@@ -248,9 +254,9 @@ def test_site():
         # Of the first row and the last a part is hidden.
         wait_for('rows', lambda: len(live.viewer.every('table row', re.compile(EVENT))) > 3)
         live.press('table row', re.compile(EVENT))
-        wait_for('its details', lambda: live.opened('Details', 'label', EVENT), 60)
+        live.opened('Details', 'label', EVENT)
         live.viewer.find('label', 'Site')
-        text = wait_for('its site', lambda: live.opened('Site', 'text', 'Site'), 60)[0].text
+        text = live.opened('Site', 'text', 'Site').text
         check(re.match(r'Site at 0x[0-9a-f]+: on\n(→| ) 0x', text), f'it is patched, and its code is there: {text}')
         desktop.shot('control-site')
         live.end()
