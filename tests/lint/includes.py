@@ -13,7 +13,7 @@ DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
 # The port to a whole OS, which uses dialects as an OS does.
 OS_PORT = "guest-agent/ports/linux-module/"
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
-          "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document")
+          "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document", "viewer/expect")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "host", "libvirt", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -94,6 +94,8 @@ def allowed(path, target_path, name):
         return target == "viewer/decode"
     if source == "viewer/analysis":
         return target in ("viewer/decode", "viewer/filter")
+    if source == "viewer/expect":
+        return target in ("viewer/decode", "viewer/filter", "viewer/analysis")
     # What windows stand on has no window itself.
     if source in ("viewer/document", "viewer/app"):
         return target in VIEWER

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "expect/rs-trace-spec.h"
+
+#include <string.h>
+
+static RsTraceSpec *make(const char *text, GError **error)
+{
+	return rs_trace_spec_new("a.spec", text, strlen(text), error);
+}
+
+/* The whole message, with the line and the caret. */
+static void test_mistakes(void)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"[test]\nabout = x\nevnt = y\n",
+		 "a.spec:3: there is no key 'evnt' here, but about, tags, timeout\n"
+		 "    evnt = y\n"
+		 "           ^"},
+		{"[nix]\n", "a.spec:1: there is no group 'nix', but test, guest, matrix, trace and "
+			    "'expect NAME'\n"
+			    "    [nix]\n"
+			    "    ^~~~~"},
+		{"[test]\n about\n", "a.spec:2: this is no KEY = VALUE\n"
+				     "     about\n"
+				     "     ^"},
+		{"about = x\n", "a.spec:1: there is no [GROUP] before this\n"
+				"    about = x\n"
+				"    ^"},
+		{"[test]\n= x\n", "a.spec:2: there is no name before the '='\n"
+				  "    = x\n"
+				  "    ^"},
+		{"[test\n", "a.spec:1: a group is [NAME]\n"
+			    "    [test\n"
+			    "    ^"},
+		/* GKeyFile would take the later one, or join both. */
+		{"[test]\nabout = x\nabout = yy\n", "a.spec:3: this is in line 2, too\n"
+						    "    about = yy\n"
+						    "            ^~"},
+		{"[test]\n[guest]\n[test]\n", "a.spec:3: this is in line 1, too\n"
+					      "    [test]\n"
+					      "    ^~~~~~"},
+		{"[matrix]\ncpus = ;\n", "a.spec:2: there is no value\n"
+					 "    cpus = ;\n"
+					 "           ^"},
+		{"[matrix]\na = 1;2\nb = ${nowhere_at_all}\n",
+		 "a.spec:3: 'nowhere_at_all' is no name of the matrix, nor of the environment\n"
+		 "    b = ${nowhere_at_all}\n"
+		 "        ^~~~~~~~~~~~~~~~~"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(make(cases[i].text, &error));
+		g_assert_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
+		g_assert_cmpstr(error->message, ==, cases[i].want);
+	}
+}
+
+static void test_bytes_that_are_no_text(void)
+{
+	static const char zero[] = "[test]\nabout = a\0b\n", bad[] = "[test]\nabout = \xff\n";
+	g_autofree char *large = g_strnfill(RS_TRACE_SPEC_MAX + 1, '#');
+
+	g_assert_null(rs_trace_spec_new("a", zero, sizeof(zero) - 1, NULL));
+	g_assert_null(rs_trace_spec_new("a", bad, sizeof(bad) - 1, NULL));
+	g_assert_null(rs_trace_spec_new("a", large, RS_TRACE_SPEC_MAX + 1, NULL));
+}
+
+static void test_a_matrix_has_too_many_cases(void)
+{
+	g_autoptr(GString) text = g_string_new("[matrix]\n");
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < 40; i++)
+		g_string_append_printf(text, "a%u = 0; 1; 2; 3\n", i);
+	g_assert_null(make(text->str, &error));
+	g_assert_nonnull(strstr(error->message, "more than 1024 cases"));
+}
+
+static void test_cases(void)
+{
+	static const char *const want[] = {"cpus=1, word=a", "cpus=1, word=b", "cpus=2, word=a",
+					   "cpus=2, word=b"};
+	g_autoptr(RsTraceSpec) spec = make("[guest]\nappend = say ${word}\nkernel = x\n"
+					   "[matrix]\ncpus = 1; 2\nword = a; b\n",
+					   NULL);
+
+	g_assert_cmpuint(rs_trace_spec_n_cases(spec), ==, G_N_ELEMENTS(want));
+	for (guint i = 0; i < G_N_ELEMENTS(want); i++) {
+		g_autofree char *append = NULL, *cpus = NULL;
+
+		rs_trace_spec_choose(spec, i);
+		append = rs_trace_spec_get(spec, "guest", "append", NULL);
+		cpus = rs_trace_spec_get(spec, "guest", "cpus", NULL);
+		g_assert_cmpstr(rs_trace_spec_case(spec), ==, want[i]);
+		g_assert_cmpstr(append, ==, i % 2 ? "say b" : "say a");
+		/* A name of the matrix is a key of the guest. */
+		g_assert_cmpstr(cpus, ==, i < 2 ? "1" : "2");
+	}
+}
+
+static void test_values(void)
+{
+	g_autoptr(RsTraceSpec) spec = make("# a comment\n[expect one]\nevent = a ; b;;  \n"
+					   "within = 1.5ms\ncount = 2..3\nsame=\\d+\n",
+					   NULL);
+	g_auto(GStrv) list = rs_trace_spec_list(spec, "expect one", "event", NULL);
+	g_autofree char *raw = rs_trace_spec_get(spec, "expect one", "same", NULL);
+	guint64 ns, least, most;
+
+	g_assert_cmpstr(rs_trace_spec_case(spec), ==, "");
+	g_assert_cmpuint(rs_trace_spec_n_cases(spec), ==, 1);
+	g_assert_cmpstr(rs_trace_spec_expectations(spec)[0], ==, "one");
+	g_assert_null(rs_trace_spec_expectations(spec)[1]);
+	g_assert_cmpuint(g_strv_length(list), ==, 2);
+	g_assert_cmpstr(list[1], ==, "b");
+	/* Backslashes are the pattern's. */
+	g_assert_cmpstr(raw, ==, "\\d+");
+	g_assert_true(rs_trace_spec_duration(spec, "expect one", "within", &ns, NULL));
+	g_assert_cmpuint(ns, ==, 1500000);
+	g_assert_true(rs_trace_spec_range(spec, "expect one", "count", &least, &most, NULL));
+	g_assert_cmpuint(least, ==, 2);
+	g_assert_cmpuint(most, ==, 3);
+	g_assert_cmpuint(rs_trace_spec_line(spec, "expect one", "count"), ==, 5);
+}
+
+static void test_wrong_values(void)
+{
+	static const char *const durations[] = {"", "2", "ms", "-1s", "1 year", "0x10s", "1e99s"};
+	static const char *const ranges[] = {"", "..", "3..1", "a", "1...2", "-1", "1..x"};
+	guint64 a, b;
+
+	for (guint i = 0; i < G_N_ELEMENTS(durations); i++) {
+		g_autofree char *text = g_strdup_printf("[expect x]\nwithin = %s\n", durations[i]);
+		g_autoptr(RsTraceSpec) spec = make(text, NULL);
+		g_autoptr(GError) error = NULL;
+
+		g_assert_false(rs_trace_spec_duration(spec, "expect x", "within", &a, &error));
+		g_assert_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
+		g_autofree char *text = g_strdup_printf("[expect x]\ncount = %s\n", ranges[i]);
+		g_autoptr(RsTraceSpec) spec = make(text, NULL);
+		g_autoptr(GError) error = NULL;
+
+		g_assert_false(rs_trace_spec_range(spec, "expect x", "count", &a, &b, &error));
+		g_assert_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/spec/mistakes", test_mistakes);
+	g_test_add_func("/spec/no-text", test_bytes_that_are_no_text);
+	g_test_add_func("/spec/too-many-cases", test_a_matrix_has_too_many_cases);
+	g_test_add_func("/spec/cases", test_cases);
+	g_test_add_func("/spec/values", test_values);
+	g_test_add_func("/spec/wrong-values", test_wrong_values);
+	return g_test_run();
+}

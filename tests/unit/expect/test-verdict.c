@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "expect/rs-trace-verdict.h"
+#include "items.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Records, with blanks between them: "100:3>4" is sched:switch at 100 ns from 3 to 4, by task 3;
+ * "100:a7" is demo:all by task 7; "!2" is a loss of two events.
+ */
+static void add_records(RsTraceVerdict *verdict, const char *text)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	TestItems items;
+
+	test_items_init(&items);
+	rs_trace_verdict_know(verdict, NULL, rs_trace_schema_by_id(items.schema, TEST_SWITCH));
+	rs_trace_verdict_know(verdict, NULL, rs_trace_schema_by_id(items.schema, TEST_ALL));
+	for (char **word = words; *word; word++) {
+		guint ns, a, b;
+
+		if (sscanf(*word, "%u:%u>%u", &ns, &a, &b) == 3)
+			rs_trace_verdict_add(verdict, test_items_switch(&items, ns, a, a, b));
+		else if (sscanf(*word, "%u:a%u", &ns, &a) == 2)
+			rs_trace_verdict_add(verdict, test_items_all(&items, ns, a));
+		else if (sscanf(*word, "!%u", &a) == 1)
+			rs_trace_verdict_add(verdict, test_items_loss(&items, 0, a));
+		else
+			g_assert_cmpstr(*word, ==, "");
+	}
+	test_items_clear(&items);
+}
+
+/* A line for each expectation that is not met: "NAME: WHY @RECORD". */
+static char *judge(const char *text, const char *records, const RsTraceRunEnd *end)
+{
+	const RsTraceRunEnd fine = {
+		.serial = "boot\nok 1\nok 2\n", .serial_size = 15, .exited = TRUE};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("a", text, strlen(text), &error);
+	g_autoptr(GPtrArray) all = spec ? rs_trace_expectations_new(spec, &error) : NULL;
+	g_autoptr(RsTraceVerdict) verdict = NULL;
+	g_autoptr(GPtrArray) found = NULL;
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	g_assert_no_error(error);
+	verdict = rs_trace_verdict_new(all, FALSE);
+	add_records(verdict, records);
+	found = rs_trace_verdict_finish(verdict, end ? end : &fine);
+	g_assert_cmpuint(found->len, ==, all->len + 1);
+	for (guint i = 0; i < found->len; i++) {
+		const RsTraceFinding *f = found->pdata[i];
+
+		g_assert_true((f->kind == RS_TRACE_FINDING_MET) == !f->why);
+		if (f->kind == RS_TRACE_FINDING_MET)
+			continue;
+		g_string_append_printf(out, "%s%s%s: %s", out->len ? "\n" : "",
+				       f->kind == RS_TRACE_FINDING_BROKEN ? "BROKEN " : "", f->name,
+				       f->why);
+		if (f->record != RS_TRACE_VERDICT_NONE)
+			g_string_append_printf(out, " @%u%s", (guint)f->record,
+					       f->nearest ? "?" : "");
+	}
+	return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+#define CHECK(spec, records, want)                                                                 \
+	do {                                                                                       \
+		g_autofree char *got = judge("[expect x]\n" spec, records, NULL);                  \
+		g_assert_cmpstr(got, ==, want);                                                    \
+	} while (0)
+
+static void test_events(void)
+{
+	CHECK("event = sched:switch", "1:3>4", "");
+	CHECK("event = sched:*: next == 4", "1:3>4 2:4>5", "");
+	CHECK("event = sched:switch", "1:a3", "x: it never happened");
+	CHECK("event = sched:switch: next == 9", "1:3>4 2:4>5",
+	      "x: none of 2 records of the event is so @1?");
+	CHECK("event = sched:switch: next == 9", "", "x: it never happened");
+	CHECK("event = shed:switch", "1:3>4", "BROKEN x: no event matches 'shed:switch'");
+}
+
+static void test_counts(void)
+{
+	CHECK("event = sched:switch\ncount = 2", "1:3>4 2:4>5", "");
+	CHECK("event = sched:switch\ncount = 3..4", "1:3>4 2:4>5",
+	      "x: it happened 2 times, and not 3 to 4 @1");
+	CHECK("event = sched:switch\ncount = ..1", "1:3>4 2:4>5",
+	      "x: it happened 2 times, and not at most 1 @1");
+	CHECK("event = sched:switch\ncount = 0", "1:a3", "");
+	CHECK("event = sched:switch\nrate = 1..3", "0:3>4 1000000000:4>5", "");
+	CHECK("event = sched:switch\nrate = 3..", "0:3>4 1000000000:4>5",
+	      "x: it happened 2.0 times a second, in 1.000 s @1");
+	CHECK("event = sched:switch\nrate = ..1", "0:3>4 1000000000:4>5",
+	      "x: it happened 2.0 times a second, in 1.000 s @1");
+}
+
+static void test_never(void)
+{
+	CHECK("never = sched:switch: next == 9", "1:3>4", "");
+	CHECK("never = sched:switch: next == 4", "1:9>3 1:3>4 2:8>4", "x: it happened 2 times @1");
+}
+
+static void test_last(void)
+{
+	CHECK("last = sched:switch\nis = next == 0", "1:0>3 2:3>0 3:a1", "");
+	CHECK("last = sched:switch\nis = next == 0", "1:3>0 2:0>3 3:a1",
+	      "x: the last one is not so @1");
+	CHECK("last = sched:switch\nis = next == 0", "1:a1", "x: it never happened");
+}
+
+static void test_order(void)
+{
+	CHECK("event = sched:switch: next == 4\nthen = demo:all", "1:a1 2:3>4 3:a1", "");
+	CHECK("event = sched:switch: next == 4\nthen = demo:all", "1:a1 2:3>4",
+	      "x: it happened 1 times, but never with after it demo:all @1?");
+	CHECK("event = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:4>5 3:3>4", "");
+	CHECK("event = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:4>5",
+	      "x: it happened 1 times, but never with before it demo:all @1?");
+	CHECK("event = sched:switch\nthen = demo:all\nwithin = 2us", "1:3>4 2001:a1", "");
+	CHECK("event = sched:switch\nthen = demo:all\nwithin = 2us", "1:3>4 2002:a1",
+	      "x: none came within 2 us: of 1 that came later, the latest took 2.001 us @1?");
+	/* The one before closes before the next one opens. */
+	CHECK("event = sched:switch\nthen = sched:switch\nsame = next=prev\ncount = 2",
+	      "1:1>2 2:2>3 3:3>4", "");
+}
+
+static void test_each(void)
+{
+	CHECK("each = sched:switch\nthen = demo:all\nsame = pid", "1:3>4 2:4>5 3:a4 4:a3", "");
+	CHECK("each = sched:switch\nthen = demo:all\nsame = pid", "1:3>4 2:4>5 3:a4 4:a4",
+	      "x: 1 of 2 had no demo:all after @0");
+	/* A partner is one's own. */
+	CHECK("each = sched:switch\nthen = demo:all", "1:3>4 2:4>5 3:a4",
+	      "x: 1 of 2 had no demo:all after @1");
+	CHECK("each = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:3>4 3:3>4",
+	      "x: 1 of 2 had no demo:all before @2");
+	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5 20:a1",
+	      "x: 1 of 2 took longer than 5 ns, up to 10 ns @3");
+	/* The trace ends before its time is over. */
+	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5", "");
+	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5 16:a9 17:a9",
+	      "x: 1 of 2 took longer than 5 ns, up to 6 ns @3");
+	/* Of nothing, nothing is shown. */
+	CHECK("each = sched:switch\nthen = demo:all", "1:a3", "x: it never happened");
+	CHECK("each = sched:switch\nthen = demo:all\nsame = nix", "1:3>4 2:a3",
+	      "x: 2 records lack what 'same' names @0");
+}
+
+static void test_variables(void)
+{
+	static const char spec[] =
+		"event = sched:switch: prev == 1\nbind = who=next\n"
+		"[expect y]\nevent = sched:switch: prev == $who\nsince = x\nwithin = 10ns\n";
+
+	CHECK("event = sched:switch: prev == 1\nbind = who=next\n"
+	      "[expect y]\nevent = sched:switch: prev == $who",
+	      "1:7>8 2:1>7 3:7>9", "");
+	/* What was before does not count, nor does the record itself. */
+	CHECK("event = sched:switch: prev == 1\nbind = who=next\n"
+	      "[expect y]\nevent = sched:switch: prev == $who",
+	      "1:7>8 2:1>7", "y: it never happened");
+	CHECK("event = sched:switch: prev == 1\nbind = who=next\n"
+	      "[expect y]\nevent = sched:switch: prev == $who",
+	      "1:7>8",
+	      "x: none of 1 records of the event is so @0?\n"
+	      "y: what it waits for did not happen");
+	CHECK("event = sched:switch: prev == 1\nbind = who=comm\n"
+	      "[expect y]\nevent = sched:switch: COMM == $who",
+	      "1:1>7 3:7>9", "");
+	{
+		g_autofree char *text = g_strconcat("[expect x]\n", spec, NULL);
+		g_autofree char *good = judge(text, "1:1>7 11:7>9", NULL);
+		g_autofree char *late = judge(text, "1:1>7 12:7>9", NULL);
+
+		g_assert_cmpstr(good, ==, "");
+		g_assert_cmpstr(late, ==,
+				"y: none came within 10 ns: of 1 that came later, the latest took "
+				"11 ns @1?");
+	}
+}
+
+static void test_pairs(void)
+{
+	CHECK("pair = switch..all\nmax = 100ns\np50 = 50ns", "1:3>4 11:a3 20:4>5 120:a4", "");
+	CHECK("pair = switch..all\nmax = 99ns", "1:3>4 11:a3 20:4>5 120:a4",
+	      "x: max of 2 pairs is 100 ns, and not at most 99 ns");
+	CHECK("pair = switch..all", "1:3>4", "x: there are 0 pairs, and not at least 1");
+}
+
+static void test_ends(void)
+{
+	const RsTraceRunEnd three = {.serial = "", .exited = TRUE, .code = 3};
+	const RsTraceRunEnd stopped = {.end = "it was stopped"};
+	g_autofree char *code = judge("[expect x]\nexit = 0", "", &three);
+	g_autofree char *good = judge("[expect x]\nexit = 1..3", "", &three);
+	g_autofree char *none = judge("[expect x]\nexit = 0", "", &stopped);
+	g_autofree char *dumb = judge("[expect x]\nserial = a", "", &stopped);
+
+	g_assert_cmpstr(code, ==, "x: the guest ended with code 3, and not 0");
+	g_assert_cmpstr(good, ==, "");
+	g_assert_cmpstr(none, ==, "x: the guest did not end by itself: it was stopped");
+	g_assert_cmpstr(dumb, ==, "x: the guest has no serial log");
+	CHECK("serial = ^ok \\d$\ncount = 2", "", "");
+	CHECK("serial = ^ok \\d$\ncount = 1", "", "x: the guest wrote it 2 times, and not 1");
+	CHECK("serial-never = ^ok 2", "", "x: the guest wrote it 1 times");
+	CHECK("serial-never = panic", "", "");
+}
+
+static void test_losses(void)
+{
+	CHECK("event = sched:switch", "1:3>4 !2 5:3>4",
+	      "no loss: 2 events are lost: what is expected of events cannot be known @1");
+}
+
+static void test_fields_of_nothing(void)
+{
+	g_autofree char *got = judge("[expect x]\nnever = sched:switch: nix == 3", "1:3>4", NULL);
+
+	g_assert_true(g_str_has_prefix(got, "BROKEN x: "));
+	g_assert_nonnull(strstr(got, "nix"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/verdict/events", test_events);
+	g_test_add_func("/verdict/counts", test_counts);
+	g_test_add_func("/verdict/never", test_never);
+	g_test_add_func("/verdict/last", test_last);
+	g_test_add_func("/verdict/order", test_order);
+	g_test_add_func("/verdict/each", test_each);
+	g_test_add_func("/verdict/variables", test_variables);
+	g_test_add_func("/verdict/pairs", test_pairs);
+	g_test_add_func("/verdict/ends", test_ends);
+	g_test_add_func("/verdict/losses", test_losses);
+	g_test_add_func("/verdict/fields", test_fields_of_nothing);
+	return g_test_run();
+}

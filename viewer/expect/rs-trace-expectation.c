@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+#include "expect/rs-trace-expectation.h"
+
+#include "filter/filter.h"
+#include "filter/rs-trace-event-glob.h"
+#include "filter/rs-trace-selection.h"
+#include "analysis/rs-trace-latency.h"
+
+#include <string.h>
+
+/* Which keys go with which kind. */
+static const struct {
+	const char *key;
+	RsTraceExpectKind kind;
+	const char *may[12];
+} kinds[] = {
+	{"event",
+	 RS_TRACE_EXPECT_EVENT,
+	 {"count", "rate", "then", "after", "same", "within", "since", "bind"}},
+	{"never", RS_TRACE_EXPECT_NEVER, {"within", "since"}},
+	{"each", RS_TRACE_EXPECT_EACH, {"then", "after", "same", "within", "since"}},
+	{"last", RS_TRACE_EXPECT_LAST, {"is", "since"}},
+	{"pair", RS_TRACE_EXPECT_PAIR, {"key", "count", "p50", "p90", "p99", "max"}},
+	{"serial", RS_TRACE_EXPECT_SERIAL, {"count"}},
+	{"serial-never", RS_TRACE_EXPECT_SERIAL_NEVER, {NULL}},
+	{"exit", RS_TRACE_EXPECT_EXIT, {NULL}},
+};
+
+/* What is being read. */
+typedef struct {
+	const RsTraceSpec *spec;
+	const char *group;
+	RsTraceExpectation *e;
+	GHashTable *bound;  /* names that have a value by then -> itself */
+	GHashTable *before; /* names of expectations */
+	GError **error;
+} Reading;
+
+static void expectation_free(gpointer data)
+{
+	RsTraceExpectation *e = data;
+
+	g_free(e->name);
+	g_free(e->subject);
+	g_free(e->partner);
+	g_strfreev(e->same);
+	g_strfreev(e->bind);
+	g_free(e->is);
+	g_free(e->since);
+	g_free(e->key);
+	g_free(e);
+}
+
+/* ---- variables ---- */
+
+char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	while (*event) {
+		const char *end = event + 1;
+		const char *value;
+		g_autofree char *name = NULL;
+
+		if (*event != '$') {
+			g_string_append_c(out, *event++);
+			continue;
+		}
+		while (g_ascii_isalnum(*end) || *end == '_')
+			end++;
+		name = g_strndup(event + 1, (gsize)(end - event - 1));
+		value = g_hash_table_lookup(values, name);
+		if (!value) {
+			if (missing)
+				*missing = g_steal_pointer(&name);
+			return NULL;
+		}
+		g_string_append(out, value);
+		event = end;
+	}
+	return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+/* ---- events ---- */
+
+/* With numbers in place of variables. That is a value of every kind, so far as the syntax goes. */
+static gboolean check_event(Reading *r, const char *key, const char *event)
+{
+	g_autofree char *missing = NULL, *filled = NULL;
+	const char *filters[] = {NULL, NULL};
+	RsTraceSelectionConfig config = {.filters = filters};
+	g_autoptr(RsTraceSelection) selection = NULL;
+	g_autoptr(GError) why = NULL;
+	g_autofree char *glob = NULL, *expression = NULL;
+
+	filled = rs_trace_expect_fill(event, r->bound, &missing);
+	if (!filled) {
+		rs_trace_spec_blame(r->spec, r->group, key, r->error,
+				    "no expectation before this binds '$%s'", missing);
+		return FALSE;
+	}
+	/* What is no expression with a glob is a glob. */
+	if (rs_filter_split(filled, &glob, &expression) && glob && *expression)
+		filters[0] = filled;
+	else
+		config.events = filled;
+	selection = rs_trace_selection_new(&config, &why);
+	if (!selection)
+		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
+	return selection != NULL;
+}
+
+static gboolean take_event(Reading *r, const char *key, char **out)
+{
+	GError *error = NULL;
+
+	*out = rs_trace_spec_get(r->spec, r->group, key, &error);
+	if (!*out || !**out) {
+		if (error)
+			g_propagate_error(r->error, error);
+		else
+			rs_trace_spec_blame(r->spec, r->group, key, r->error,
+					    "this is no event, such as sched:switch");
+		return FALSE;
+	}
+	return check_event(r, key, *out);
+}
+
+/* ---- keys ---- */
+
+/* TRUE: the key is not there, or is good. */
+static gboolean take_ranges(Reading *r)
+{
+	RsTraceExpectation *e = r->e;
+	const RsTraceSpec *spec = r->spec;
+
+	e->least = 1;
+	e->most = G_MAXUINT64;
+	e->most_rate = G_MAXUINT64;
+	if (rs_trace_spec_has(spec, r->group, "count") &&
+	    !rs_trace_spec_range(spec, r->group, "count", &e->least, &e->most, r->error))
+		return FALSE;
+	return !rs_trace_spec_has(spec, r->group, "rate") ||
+	       rs_trace_spec_range(spec, r->group, "rate", &e->least_rate, &e->most_rate, r->error);
+}
+
+static gboolean take_limits(Reading *r)
+{
+	static const RsTraceExpectLimit known[] = {
+		{"p50", 50, 0}, {"p90", 90, 0}, {"p99", 99, 0}, {"max", 100, 0}};
+	RsTraceExpectation *e = r->e;
+
+	for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
+		RsTraceExpectLimit limit = known[i];
+
+		if (!rs_trace_spec_has(r->spec, r->group, limit.key))
+			continue;
+		if (!rs_trace_spec_duration(r->spec, r->group, limit.key, &limit.most, r->error))
+			return FALSE;
+		e->limits[e->n_limits++] = limit;
+	}
+	return TRUE;
+}
+
+static gboolean take_partner(Reading *r)
+{
+	RsTraceExpectation *e = r->e;
+	gboolean then = rs_trace_spec_has(r->spec, r->group, "then");
+	gboolean after = rs_trace_spec_has(r->spec, r->group, "after");
+
+	if (then && after) {
+		rs_trace_spec_blame(r->spec, r->group, "after", r->error,
+				    "an expectation has one of then and after");
+		return FALSE;
+	}
+	if (e->kind == RS_TRACE_EXPECT_EACH && !then && !after) {
+		rs_trace_spec_blame(r->spec, r->group, "each", r->error,
+				    "each needs a partner: then or after");
+		return FALSE;
+	}
+	e->before = after;
+	if ((then || after) && !take_event(r, then ? "then" : "after", &e->partner))
+		return FALSE;
+	if (rs_trace_spec_has(r->spec, r->group, "same") && !e->partner) {
+		rs_trace_spec_blame(r->spec, r->group, "same", r->error,
+				    "same is of two events: there is neither then nor after");
+		return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean take_since(Reading *r)
+{
+	RsTraceExpectation *e = r->e;
+
+	e->within = G_MAXUINT64;
+	e->since = rs_trace_spec_get(r->spec, r->group, "since", r->error);
+	if (e->since && !g_hash_table_contains(r->before, e->since)) {
+		rs_trace_spec_blame(r->spec, r->group, "since", r->error,
+				    "no expectation of an event before this has that name");
+		return FALSE;
+	}
+	if (!rs_trace_spec_has(r->spec, r->group, "within"))
+		return TRUE;
+	if (!e->since && !e->partner) {
+		rs_trace_spec_blame(r->spec, r->group, "within", r->error,
+				    "within what of it? There is no then, after or since");
+		return FALSE;
+	}
+	return rs_trace_spec_duration(r->spec, r->group, "within", &e->within, r->error);
+}
+
+static gboolean take_bindings(Reading *r)
+{
+	RsTraceExpectation *e = r->e;
+
+	e->bind = rs_trace_spec_list(r->spec, r->group, "bind", r->error);
+	for (char **one = e->bind; one && *one; one++) {
+		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
+		gsize length;
+
+		g_free(*one);
+		*one = g_strdup_printf("%s=%s", g_strstrip(halves[0]),
+				       halves[1] ? g_strstrip(halves[1]) : "");
+		length = strcspn(*one, "=");
+		if (!length || !(*one)[length + 1] ||
+		    strspn(*one, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_") < length) {
+			rs_trace_spec_blame(r->spec, r->group, "bind", r->error,
+					    "this is no NAME=FIELD");
+			return FALSE;
+		}
+		g_hash_table_insert(r->bound, g_strndup(*one, length), g_strdup("1"));
+	}
+	return TRUE;
+}
+
+static gboolean take_pattern(Reading *r, const char *key)
+{
+	g_autoptr(GError) why = NULL;
+	g_autoptr(GRegex) regex = NULL;
+
+	if (!r->e->subject)
+		return FALSE;
+	regex = g_regex_new(r->e->subject, G_REGEX_MULTILINE, 0, &why);
+	if (!regex)
+		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
+	return regex != NULL;
+}
+
+static gboolean take_pair(Reading *r)
+{
+	g_autoptr(RsTraceLatency) latency = NULL;
+	g_autoptr(GError) why = NULL;
+
+	r->e->key = rs_trace_spec_get(r->spec, r->group, "key", NULL);
+	latency = rs_trace_latency_new(r->e->subject ? r->e->subject : "", r->e->key, &why);
+	if (!latency)
+		rs_trace_spec_blame(r->spec, r->group, "pair", r->error, "%s", why->message);
+	return latency && take_limits(r);
+}
+
+static gboolean take_rest(Reading *r, const char *key)
+{
+	RsTraceExpectation *e = r->e;
+
+	switch (e->kind) {
+	case RS_TRACE_EXPECT_PAIR:
+		e->subject = rs_trace_spec_get(r->spec, r->group, key, r->error);
+		return take_ranges(r) && take_pair(r);
+	case RS_TRACE_EXPECT_SERIAL:
+	case RS_TRACE_EXPECT_SERIAL_NEVER:
+		e->subject = rs_trace_spec_get(r->spec, r->group, key, r->error);
+		return take_ranges(r) && take_pattern(r, key);
+	case RS_TRACE_EXPECT_EXIT:
+		return rs_trace_spec_range(r->spec, r->group, key, &e->least_code, &e->most_code,
+					   r->error);
+	default:
+		break;
+	}
+	if (!take_event(r, key, &e->subject) || !take_ranges(r) || !take_partner(r) ||
+	    !take_since(r) || !take_bindings(r))
+		return FALSE;
+	e->same = rs_trace_spec_list(r->spec, r->group, "same", NULL);
+	if (e->kind != RS_TRACE_EXPECT_LAST)
+		return TRUE;
+	e->is = rs_trace_spec_get(r->spec, r->group, "is", r->error);
+	if (!e->is)
+		rs_trace_spec_blame(r->spec, r->group, key, r->error,
+				    "the last event needs an expression: is");
+	else if (strchr(e->subject, ' '))
+		rs_trace_spec_blame(r->spec, r->group, key, r->error,
+				    "this is a name, or a glob; the expression goes to 'is'");
+	else {
+		g_autofree char *both = g_strconcat(e->subject, ": ", e->is, NULL);
+
+		return check_event(r, "is", both);
+	}
+	return FALSE;
+}
+
+/* ---- groups ---- */
+
+static gboolean check_keys(Reading *r, guint kind)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (i != kind && rs_trace_spec_has(r->spec, r->group, kinds[i].key)) {
+			rs_trace_spec_blame(r->spec, r->group, kinds[i].key, r->error,
+					    "an expectation has one of %s and %s", kinds[kind].key,
+					    kinds[i].key);
+			return FALSE;
+		}
+		for (const char *const *key = kinds[i].may; *key; key++) {
+			if (!rs_trace_spec_has(r->spec, r->group, *key) ||
+			    g_strv_contains(kinds[kind].may, *key))
+				continue;
+			rs_trace_spec_blame(r->spec, r->group, *key, r->error,
+					    "'%s' does not go with '%s'", *key, kinds[kind].key);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean take_group(Reading *r)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (!rs_trace_spec_has(r->spec, r->group, kinds[i].key))
+			continue;
+		r->e->kind = kinds[i].kind;
+		r->e->line = rs_trace_spec_line(r->spec, r->group, kinds[i].key);
+		return check_keys(r, i) && take_rest(r, kinds[i].key);
+	}
+	rs_trace_spec_blame(r->spec, r->group, NULL, r->error,
+			    "this says nothing that is expected: event, never, each, last, pair, "
+			    "serial, serial-never or exit");
+	return FALSE;
+}
+
+GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(expectation_free);
+	g_autoptr(GHashTable) bound =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_autoptr(GHashTable) before = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (const char *const *name = rs_trace_spec_expectations(spec); *name; name++) {
+		g_autofree char *group = g_strconcat("expect ", *name, NULL);
+		GError *why = NULL;
+		Reading reading = {.spec = spec,
+				   .group = group,
+				   .e = g_new0(RsTraceExpectation, 1),
+				   .bound = bound,
+				   .before = before,
+				   .error = &why};
+		gboolean good;
+
+		g_ptr_array_add(all, reading.e);
+		reading.e->name = g_strdup(*name);
+		good = take_group(&reading);
+		if (why) {
+			g_propagate_error(error, why);
+			return NULL;
+		}
+		if (!good) {
+			rs_trace_spec_blame(spec, group, NULL, error, "this cannot be understood");
+			return NULL;
+		}
+		if (reading.e->kind == RS_TRACE_EXPECT_EVENT)
+			g_hash_table_add(before, reading.e->name);
+	}
+	return g_steal_pointer(&all);
+}

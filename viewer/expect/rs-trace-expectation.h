@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one group "expect NAME" of a spec says, checked as far as it can be without a trace.
+ * docs/testing.md has the meaning of each key. It does not change once it is made.
+ */
+#ifndef RS_TRACE_EXPECTATION_H
+#define RS_TRACE_EXPECTATION_H
+
+#include "expect/rs-trace-spec.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+	RS_TRACE_EXPECT_EVENT, /* happens, as often as `count` and `rate` say */
+	RS_TRACE_EXPECT_NEVER,
+	RS_TRACE_EXPECT_EACH, /* each has its partner */
+	RS_TRACE_EXPECT_LAST, /* the last one is so */
+	RS_TRACE_EXPECT_PAIR, /* times between two events */
+	RS_TRACE_EXPECT_SERIAL,
+	RS_TRACE_EXPECT_SERIAL_NEVER,
+	RS_TRACE_EXPECT_EXIT,
+} RsTraceExpectKind;
+
+#define RS_TRACE_EXPECT_LIMITS 4u
+
+/* A percentile of a pair's times must lie there. */
+typedef struct {
+	const char *key; /* "p99" */
+	double percent;
+	guint64 most; /* ns */
+} RsTraceExpectLimit;
+
+typedef struct {
+	char *name;
+	guint line;
+	RsTraceExpectKind kind;
+	char *subject;   /* an event, "GLOB" or "GLOB: EXPR"; a pair; a pattern; "" */
+	char *partner;   /* an event; NULL: none */
+	gboolean before; /* the partner comes before the subject */
+	GStrv same; /* what both have in common: "FIELD", or "FIELD=FIELD" of subject and partner */
+	GStrv bind; /* "NAME=FIELD": what $NAME is later */
+	char *is;   /* an expression of the last one */
+	char *since;         /* an expectation that comes before; NULL: none */
+	guint64 within;      /* ns, from the partner, or from `since`; G_MAXUINT64: any time */
+	guint64 least, most; /* how often */
+	guint64 least_rate, most_rate; /* per second */
+	char *key;                     /* of a pair */
+	RsTraceExpectLimit limits[RS_TRACE_EXPECT_LIMITS];
+	guint n_limits;
+	guint64 least_code, most_code; /* of the exit */
+} RsTraceExpectation;
+
+/*
+ * All of the case that was chosen, in the order of the spec: GPtrArray of RsTraceExpectation, to be
+ * unreffed. NULL: RS_TRACE_SPEC_ERROR.
+ */
+GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error);
+
+/*
+ * An event of an expectation, with the values of "$NAME"s put in: to be freed. NULL: one of them has
+ * no value in `values` (names to texts), and is *missing if that is not NULL; to be freed.
+ */
+char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said at the end of each expectation. */
+#include "expect/rs-trace-verdict-private.h"
+
+#include "rs-trace-escape.h"
+
+#include <string.h>
+
+static void finding_clear(gpointer data)
+{
+	g_free(((RsTraceFinding *)data)->why);
+}
+
+static void finding_free(gpointer data)
+{
+	finding_clear(data);
+	g_free(data);
+}
+
+/* "2.5 ms" */
+static char *show_time(guint64 ns)
+{
+	static const struct {
+		guint64 ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
+		if (ns >= units[i].ns)
+			return g_strdup_printf("%.4g %s", (double)ns / (double)units[i].ns,
+					       units[i].name);
+	}
+	return g_strdup_printf("%" G_GUINT64_FORMAT " ns", ns);
+}
+
+static void unmet(RsTraceFinding *f, guint64 record, gboolean nearest, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
+static void unmet(RsTraceFinding *f, guint64 record, gboolean nearest, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	f->kind = RS_TRACE_FINDING_UNMET;
+	f->why = g_strdup_vprintf(format, args);
+	f->record = record;
+	f->nearest = nearest;
+	va_end(args);
+}
+
+static void broken(RsTraceFinding *f, const char *why)
+{
+	g_free(f->why);
+	f->kind = RS_TRACE_FINDING_BROKEN;
+	f->why = g_strdup(why);
+}
+
+/* "3", "1 to 5", "at least 1" */
+static char *show_range(guint64 least, guint64 most)
+{
+	if (least == most)
+		return g_strdup_printf("%" G_GUINT64_FORMAT, least);
+	if (most == G_MAXUINT64)
+		return g_strdup_printf("at least %" G_GUINT64_FORMAT, least);
+	if (!least)
+		return g_strdup_printf("at most %" G_GUINT64_FORMAT, most);
+	return g_strdup_printf("%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT, least, most);
+}
+
+/* ---- events ---- */
+
+/* Why there is none: what came nearest to it. */
+static void judge_none(const RsTraceWatch *watch, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+	g_autofree char *late = show_time(watch->longest), *within = NULL;
+
+	if (watch->n_late) {
+		within = show_time(e->within);
+		unmet(f, watch->nearest.number, TRUE,
+		      "none came within %s: of %" G_GUINT64_FORMAT " that came later, the latest "
+		      "took %s",
+		      within, watch->n_late, late);
+	} else if (watch->subjects) {
+		unmet(f,
+		      watch->culprit.number != RS_TRACE_VERDICT_NONE ? watch->culprit.number
+								     : watch->last.number,
+		      TRUE, "it happened %" G_GUINT64_FORMAT " times, but never with %s %s",
+		      watch->subjects, e->before ? "before it" : "after it", e->partner);
+	} else if (watch->of_event) {
+		unmet(f, watch->last.number, TRUE,
+		      "none of %" G_GUINT64_FORMAT " records of the event is so", watch->of_event);
+	} else {
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "it never happened");
+	}
+}
+
+static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+	const double seconds = (double)(v->last_ns - v->first_ns) / 1e9;
+	const double rate = seconds > 0 ? (double)watch->count / seconds : 0;
+	g_autofree char *range = show_range(e->least, e->most);
+
+	if (watch->count < e->least && !watch->count)
+		judge_none(watch, f);
+	else if (watch->count < e->least || watch->count > e->most)
+		unmet(f, watch->last.number, FALSE,
+		      "it happened %" G_GUINT64_FORMAT " times, and not %s", watch->count, range);
+	else if (rate < (double)e->least_rate ||
+		 (e->most_rate != G_MAXUINT64 && rate > (double)e->most_rate))
+		unmet(f, watch->last.number, FALSE, "it happened %.1f times a second, in %.3f s",
+		      rate, seconds);
+}
+
+/* The oldest that still waits for its partner, and had the time for it. */
+static gboolean find_waiting(const RsTraceVerdict *v, const RsTraceWatch *watch,
+			     RsTracePoint *oldest, guint64 *n)
+{
+	GHashTableIter iter;
+	gpointer queue;
+
+	*n = 0;
+	*oldest = (RsTracePoint){.number = RS_TRACE_VERDICT_NONE};
+	g_hash_table_iter_init(&iter, watch->open);
+	while (g_hash_table_iter_next(&iter, NULL, &queue)) {
+		for (const GList *at = ((GQueue *)queue)->head; at; at = at->next) {
+			const RsTracePoint *point = at->data;
+
+			if (watch->e->within != G_MAXUINT64 &&
+			    v->last_ns - MIN(point->ns, v->last_ns) <= watch->e->within)
+				continue;
+			(*n)++;
+			if (point->number < oldest->number)
+				*oldest = *point;
+		}
+	}
+	return *n != 0;
+}
+
+static void judge_each(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+	RsTracePoint oldest;
+	guint64 n;
+
+	if (!watch->subjects) {
+		judge_none(watch, f);
+	} else if (watch->alone) {
+		unmet(f, watch->culprit.number, FALSE,
+		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " had no %s before",
+		      watch->alone, watch->subjects, e->partner);
+	} else if (watch->n_late) {
+		g_autofree char *within = show_time(e->within), *took = show_time(watch->longest);
+
+		unmet(f, watch->late.number, FALSE,
+		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+		      " took longer than %s, up to %s",
+		      watch->n_late, watch->subjects, within, took);
+	} else if (!e->before && find_waiting(v, watch, &oldest, &n)) {
+		unmet(f, oldest.number, FALSE,
+		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " had no %s after", n,
+		      watch->subjects, e->partner);
+	}
+}
+
+static void judge_pair(const RsTraceWatch *watch, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+	RsTraceLatencyResult r;
+	guint64 n;
+
+	rs_trace_latency_result(watch->latency, &r);
+	n = rs_trace_distribution_count(r.ns);
+	if (n < e->least || n > e->most) {
+		g_autofree char *range = show_range(e->least, e->most);
+
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "there are %" G_GUINT64_FORMAT " pairs, and not %s", n, range);
+		return;
+	}
+	for (guint i = 0; i < e->n_limits; i++) {
+		const RsTraceExpectLimit *limit = &e->limits[i];
+		guint64 is = limit->percent < 100
+				     ? rs_trace_distribution_percentile(r.ns, limit->percent)
+				     : rs_trace_distribution_greatest(r.ns);
+		g_autofree char *shown = show_time(is), *most = show_time(limit->most);
+
+		if (is <= limit->most)
+			continue;
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "%s of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", limit->key, n,
+		      shown, most);
+		return;
+	}
+}
+
+/* A field that no event has, and an event that the guest does not have, are mistakes. */
+static void judge_spec(const RsTraceWatch *watch, RsTraceFinding *f)
+{
+	RsTraceSelection *const selections[] = {watch->subject, watch->partner, watch->is};
+
+	if (watch->broken) {
+		broken(f, watch->broken);
+		return;
+	}
+	if (watch->glob && !watch->known) {
+		g_autofree char *clean =
+			rs_trace_escape(rs_trace_event_glob_text(watch->glob), -1, NULL);
+		g_autofree char *why = g_strdup_printf("no event matches '%s'", clean);
+
+		broken(f, why);
+		return;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(selections); i++) {
+		g_autoptr(GError) error = NULL;
+
+		if (selections[i] && !rs_trace_selection_finish(selections[i], &error))
+			broken(f, error->message);
+	}
+}
+
+static void judge_event(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+
+	if (!watch->armed) {
+		if (!watch->broken)
+			unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+			      "what it waits for did not happen%s%s", e->since ? ": " : "",
+			      e->since ? e->since : "");
+	} else if (watch->refused) {
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "more than %u events wait for their partners", RS_TRACE_VERDICT_OPEN);
+	} else if (watch->without_key) {
+		unmet(f, watch->culprit.number, FALSE,
+		      "%" G_GUINT64_FORMAT " records lack what 'same' names", watch->without_key);
+	} else if (e->kind == RS_TRACE_EXPECT_EVENT) {
+		judge_count(v, watch, f);
+	} else if (e->kind == RS_TRACE_EXPECT_EACH) {
+		judge_each(v, watch, f);
+	} else if (e->kind == RS_TRACE_EXPECT_NEVER) {
+		if (watch->count)
+			unmet(f, watch->culprit.number, FALSE,
+			      "it happened %" G_GUINT64_FORMAT " times", watch->count);
+	} else if (!watch->count) {
+		judge_none(watch, f);
+	} else if (!watch->is_so) {
+		unmet(f, watch->last.number, FALSE, "the last one is not so");
+	}
+}
+
+/* ---- the guest ---- */
+
+static void judge_serial(const RsTraceWatch *watch, const RsTraceRunEnd *end, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+	const gboolean never = e->kind == RS_TRACE_EXPECT_SERIAL_NEVER;
+	g_autoptr(GRegex) regex = g_regex_new(e->subject, G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
+	g_autoptr(GMatchInfo) match = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *range = show_range(e->least, e->most);
+	guint64 n = 0;
+
+	if (!end->serial) {
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "the guest has no serial log");
+		return;
+	}
+	g_regex_match_full(regex, end->serial, (gssize)end->serial_size, 0, 0, &match, &error);
+	while (!error && g_match_info_matches(match)) {
+		n++;
+		g_match_info_next(match, &error);
+	}
+	if (error)
+		broken(f, error->message);
+	else if (never && n)
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "the guest wrote it %" G_GUINT64_FORMAT " times", n);
+	else if (!never && (n < e->least || n > e->most))
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "the guest wrote it %" G_GUINT64_FORMAT " times, and not %s", n, range);
+}
+
+static void judge_exit(const RsTraceWatch *watch, const RsTraceRunEnd *end, RsTraceFinding *f)
+{
+	g_autofree char *range = show_range(watch->e->least_code, watch->e->most_code);
+
+	if (!end->exited)
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "the guest did not end by itself: %s",
+		      end->end);
+	else if (end->code < watch->e->least_code || end->code > watch->e->most_code)
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "the guest ended with code %u, and not %s",
+		      end->code, range);
+}
+
+static void judge(const RsTraceVerdict *v, const RsTraceWatch *watch, const RsTraceRunEnd *end,
+		  RsTraceFinding *f)
+{
+	switch (watch->e->kind) {
+	case RS_TRACE_EXPECT_PAIR:
+		judge_pair(watch, f);
+		return;
+	case RS_TRACE_EXPECT_SERIAL:
+	case RS_TRACE_EXPECT_SERIAL_NEVER:
+		judge_serial(watch, end, f);
+		return;
+	case RS_TRACE_EXPECT_EXIT:
+		judge_exit(watch, end, f);
+		return;
+	default:
+		judge_event(v, watch, f);
+		judge_spec(watch, f);
+	}
+}
+
+static RsTraceFinding *finding_new(GPtrArray *all, const char *name, guint line)
+{
+	RsTraceFinding *f = g_new0(RsTraceFinding, 1);
+
+	f->name = name;
+	f->line = line;
+	f->record = RS_TRACE_VERDICT_NONE;
+	g_ptr_array_add(all, f);
+	return f;
+}
+
+GPtrArray *rs_trace_verdict_finish(RsTraceVerdict *v, const RsTraceRunEnd *end)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(finding_free);
+
+	for (guint i = 0; i < v->watches->len; i++) {
+		const RsTraceWatch *watch = v->watches->pdata[i];
+
+		judge(v, watch, end, finding_new(all, watch->e->name, watch->e->line));
+	}
+	if (!v->may_lose) {
+		RsTraceFinding *f = finding_new(all, "no loss", 0);
+
+		if (v->lost)
+			unmet(f, v->loss.number, FALSE,
+			      "%" G_GUINT64_FORMAT " events are lost: what is expected of events "
+			      "cannot be known",
+			      v->lost);
+	}
+	return all;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A spec of a test run: a key file, with the places of its keys, so that each mistake is told with
+ * its line and a caret. docs/testing.md describes the groups and keys.
+ *
+ * A spec with a [matrix] makes several cases, one for each combination of its values. "${NAME}" in
+ * a value is what the case has for NAME, or else what the environment has.
+ *
+ * Trust: a spec is hostile: its size, keys and cases are bounded. One thread at a time.
+ */
+#ifndef RS_TRACE_SPEC_H
+#define RS_TRACE_SPEC_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define RS_TRACE_SPEC_MAX (1u << 20) /* bytes */
+#define RS_TRACE_SPEC_CASES 1024u
+
+#define RS_TRACE_SPEC_ERROR (rs_trace_spec_error_quark())
+GQuark rs_trace_spec_error_quark(void);
+
+typedef enum {
+	RS_TRACE_SPEC_ERROR_WRONG, /* it does not say what it must; the message has the place */
+} RsTraceSpecError;
+
+typedef struct _RsTraceSpec RsTraceSpec;
+
+/* `path`: of the messages. NULL: RS_TRACE_SPEC_ERROR. */
+RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, GError **error);
+/* NULL: RS_TRACE_SPEC_ERROR, or as g_file_get_contents(). */
+RsTraceSpec *rs_trace_spec_load(const char *path, GError **error);
+/* Accepts NULL. */
+void rs_trace_spec_free(RsTraceSpec *spec);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSpec, rs_trace_spec_free)
+
+const char *rs_trace_spec_path(const RsTraceSpec *spec);
+
+/* ---- cases ---- */
+
+guint rs_trace_spec_n_cases(const RsTraceSpec *spec);
+/* All values are those of this case from now on. At first it is case 0. */
+void rs_trace_spec_choose(RsTraceSpec *spec, guint number);
+/* "accel=tcg, cpus=2" of the case that was chosen; "" without a matrix. The spec's. */
+const char *rs_trace_spec_case(const RsTraceSpec *spec);
+
+/* ---- values ---- */
+
+/* Names of the groups "expect NAME", without "expect ", in their order. The spec's. */
+const char *const *rs_trace_spec_expectations(const RsTraceSpec *spec);
+
+/*
+ * The value of a key in the case that was chosen; to be freed. NULL: there is none, or *error: a
+ * "${NAME}" stands for nothing.
+ */
+char *rs_trace_spec_get(const RsTraceSpec *spec, const char *group, const char *key,
+			GError **error);
+/* The same of a list with semicolons, without what is empty; to be freed. */
+GStrv rs_trace_spec_list(const RsTraceSpec *spec, const char *group, const char *key,
+			 GError **error);
+gboolean rs_trace_spec_has(const RsTraceSpec *spec, const char *group, const char *key);
+/* The line of a key, or of a group if `key` is NULL. 0: there is none. */
+guint rs_trace_spec_line(const RsTraceSpec *spec, const char *group, const char *key);
+
+/* Whole numbers, "2ms", and "N", "N..", "..N" or "N..M". FALSE: it is wrong; *error has the place. */
+gboolean rs_trace_spec_number(const RsTraceSpec *spec, const char *group, const char *key,
+			      guint64 *out, GError **error);
+gboolean rs_trace_spec_duration(const RsTraceSpec *spec, const char *group, const char *key,
+				guint64 *ns, GError **error);
+gboolean rs_trace_spec_range(const RsTraceSpec *spec, const char *group, const char *key,
+			     guint64 *least, guint64 *most, GError **error);
+
+/* "PATH:LINE: what is wrong", the line, and a caret below the value. */
+void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char *key,
+			 GError **error, const char *format, ...) G_GNUC_PRINTF(5, 6);
+
+G_END_DECLS
+
+#endif

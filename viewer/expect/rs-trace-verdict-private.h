@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What a verdict keeps while it reads (rs-trace-verdict.c), and judges (rs-trace-finding.c). */
+#ifndef RS_TRACE_VERDICT_PRIVATE_H
+#define RS_TRACE_VERDICT_PRIVATE_H
+
+#include "analysis/rs-trace-column.h"
+#include "analysis/rs-trace-latency.h"
+#include "expect/rs-trace-verdict.h"
+#include "filter/rs-trace-event-glob.h"
+#include "filter/rs-trace-selection.h"
+
+typedef struct {
+	guint64 ns, number;
+} RsTracePoint;
+
+/* One expectation. */
+typedef struct {
+	const RsTraceExpectation *e;
+	RsTraceSelection *subject, *partner, *is; /* once it is armed */
+	RsTraceEventGlob *glob;                   /* of the subject; NULL: it is of no event */
+	GPtrArray *of_subject, *of_partner;       /* columns: what both have in common */
+	GPtrArray *bound;                         /* columns of e->bind */
+	RsTraceLatency *latency;
+	gboolean armed;  /* watches records from now on */
+	guint64 from_ns; /* of `since` */
+	gboolean known;  /* an event of the trace matches the glob */
+	/* Subjects: that were as expected; of all; that had no partner; that had one too late. */
+	guint64 count, subjects, alone, n_late;
+	guint64 longest;              /* ns, of those that were late */
+	guint64 of_event;             /* of the glob, before there was one as expected */
+	guint64 without_key, refused; /* not comparable; more than can be open */
+	RsTracePoint first, last;     /* as expected; `last`: or at least of the event */
+	RsTracePoint culprit, nearest, late;
+	gboolean is_so;   /* the last one is as `is` says */
+	GHashTable *open; /* what waits: common key -> GQueue of RsTracePoint */
+	guint n_open;
+	char *broken; /* why the spec is wrong */
+} RsTraceWatch;
+
+struct _RsTraceVerdict {
+	GPtrArray *expectations;
+	GPtrArray *watches; /* of RsTraceWatch, likewise */
+	GHashTable *values; /* of variables */
+	GString *key;
+	guint64 number; /* of the next record */
+	guint64 records, first_ns, last_ns;
+	guint64 lost;
+	RsTracePoint loss; /* the first */
+	gboolean may_lose;
+};
+
+#endif

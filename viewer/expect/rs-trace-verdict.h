@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a trace is as it was expected. It is read once, from its first record to its last:
+ *
+ *	rs_trace_verdict_new()
+ *	rs_trace_verdict_add() each record, losses too
+ *	rs_trace_verdict_finish()
+ *
+ * A record has a number, from 0 on, by which a finding names it. What is kept of a trace is
+ * bounded: an expectation with more than RS_TRACE_VERDICT_OPEN events that wait for their partners
+ * fails. Trust: records are hostile. One thread at a time.
+ */
+#ifndef RS_TRACE_VERDICT_H
+#define RS_TRACE_VERDICT_H
+
+#include "analysis/rs-trace-sample.h"
+#include "expect/rs-trace-expectation.h"
+
+G_BEGIN_DECLS
+
+#define RS_TRACE_VERDICT_OPEN 65536u
+#define RS_TRACE_VERDICT_NONE G_MAXUINT64
+
+typedef enum {
+	RS_TRACE_FINDING_MET,
+	RS_TRACE_FINDING_UNMET,
+	RS_TRACE_FINDING_BROKEN, /* the spec is wrong: of a field that no event has, say */
+} RsTraceFindingKind;
+
+typedef struct {
+	const char *name; /* of the expectation, or "no loss"; valid as long as the verdict */
+	guint line;       /* of the spec; 0: nowhere */
+	RsTraceFindingKind kind;
+	char *why;        /* one line, for a terminal; NULL: it is met */
+	guint64 record;   /* where to look: the culprit, or the nearest miss */
+	gboolean nearest; /* it is the nearest miss */
+} RsTraceFinding;
+
+/* How the guest ended. */
+typedef struct {
+	const char *serial; /* what it wrote; NULL: nobody knows */
+	gsize serial_size;
+	gboolean exited; /* with this code; FALSE: it did not end by itself */
+	guint code;
+	const char *end; /* how, in words: "it was stopped after 10 s" */
+} RsTraceRunEnd;
+
+typedef struct _RsTraceVerdict RsTraceVerdict;
+
+/* `expectations`: as rs_trace_expectations_new(), referenced. `may_lose`: losses do not matter. */
+RsTraceVerdict *rs_trace_verdict_new(GPtrArray *expectations, gboolean may_lose);
+/* Accepts NULL. */
+void rs_trace_verdict_free(RsTraceVerdict *verdict);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceVerdict, rs_trace_verdict_free)
+
+/* The trace has this event (`origin` NULL: of an unnamed source), whether it has records or not: to be told before the end. */
+void rs_trace_verdict_know(RsTraceVerdict *verdict, const RsTraceOrigin *origin,
+			   const RsTraceEvent *event);
+void rs_trace_verdict_add(RsTraceVerdict *verdict, const RsTraceSample *sample);
+/*
+ * What was found of each expectation, in their order, and of losses: GPtrArray of RsTraceFinding,
+ * to be unreffed. Once, at the end.
+ */
+GPtrArray *rs_trace_verdict_finish(RsTraceVerdict *verdict, const RsTraceRunEnd *end);
+
+G_END_DECLS
+
+#endif
