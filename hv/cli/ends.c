@@ -3,6 +3,7 @@
 
 #include "cli/verb.h"
 #include <rs-trace-escape.h>
+#include <json-glib/json-glib.h>
 #include <signal.h>
 
 const char *rs_ends_why(int signal)
@@ -71,4 +72,35 @@ int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *vie
 	if (rs_ends_by_shared_signal(end) && end->signal == view->signalled)
 		return tell_stop(view, ": ", rs_ends_why(end->signal));
 	return rs_cli_fail(RS_CLI_GUEST, "%s could not go on%s%s", view->name, colon, text);
+}
+
+/* Names of enum rs_end_reason in JSON. */
+static const char *const reasons[] = {
+	[RS_END_EXIT] = "exit",   [RS_END_KILLED] = "killed",
+	[RS_END_PANIC] = "panic", [RS_END_TRIPLE_FAULT] = "triple-fault",
+	[RS_END_RESET] = "reset", [RS_END_GONE] = "gone",
+	[RS_END_FAULT] = "fault",
+};
+
+int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled)
+{
+	g_autoptr(JsonBuilder) builder = json_builder_new();
+	g_autoptr(JsonNode) root = NULL;
+	g_autofree char *text = rs_trace_escape(end ? end->text : "", -1, NULL), *json = NULL;
+	g_autoptr(GError) error = NULL;
+
+	json_builder_begin_object(builder);
+	rs_cli_add_text(builder, "end", end ? reasons[end->reason] : "");
+	rs_cli_add_number(builder, "code",
+			  end && end->reason == RS_END_EXIT ? (uint64_t)end->code : 0);
+	rs_cli_add_text(builder, "text", text);
+	json_builder_set_member_name(builder, "over");
+	json_builder_add_boolean_value(builder, over);
+	rs_cli_add_text(builder, "signal", signalled ? rs_ends_why(signalled) : "");
+	json_builder_end_object(builder);
+	root = json_builder_get_root(builder);
+	json = json_to_string(root, FALSE);
+	if (!g_file_set_contents(path, json, -1, &error))
+		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
+	return RS_CLI_OK;
 }

@@ -26,4 +26,11 @@ const char *rs_ends_why(int signal);
 /* Tells the user how a source ended. Returns the exit code for it. */
 int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *view);
 
+/*
+ * Writes to a file how the only source, or the first of several, ended: one JSON object, which
+ * docs/json.md describes. NULL: it has not ended. `over`: its time was over. Returns 0, or an exit
+ * code after a message.
+ */
+int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled);
+
 #endif

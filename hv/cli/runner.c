@@ -48,6 +48,7 @@ struct runner {
 	int out_fd;
 	int code;      /* exit code of the first failure */
 	bool stopping; /* somebody has asked for the end */
+	bool over;     /* the duration is */
 	int signalled; /* ... by this signal, the first; 0: none came */
 	bool draining; /* the session has ended, and the rest is printed */
 	bool printer_done;
@@ -191,6 +192,7 @@ static gboolean on_duration(gpointer data)
 	struct runner *runner = data;
 
 	runner->watches[ON_DURATION] = 0;
+	runner->over = true;
 	wind_down(runner, "its time is over");
 	return G_SOURCE_REMOVE;
 }
@@ -202,6 +204,22 @@ static void on_printer_done(void *data)
 	runner->printer_done = true;
 	if (!runner->draining)
 		wind_down(runner, "the trace is wanted no longer");
+}
+
+/* Of the first source that did not join. */
+static void write_result(struct runner *runner)
+{
+	const struct rs_target_end *end = NULL;
+
+	for (guint i = rs_session_n_sources(runner->session); i-- > 0;) {
+		const struct rs_source *source = rs_session_source(runner->session, i);
+
+		if (!rs_source_joined(source) && !rs_source_is_host(source))
+			end = rs_source_end(source);
+	}
+	if (runner->config->result)
+		fail(runner,
+		     rs_ends_write(runner->config->result, end, runner->over, runner->signalled));
 }
 
 /* ---- from the session ---- */
@@ -690,6 +708,7 @@ static void finish(struct runner *runner)
 	judge_ends(runner);
 	judge_trace(runner);
 	summarise(runner, &stats);
+	write_result(runner);
 }
 
 int rs_runner_run(struct rs_session *session, const struct rs_runner_config *config)

@@ -28,8 +28,9 @@ struct rs_runner_config {
 	const char *output;     /* file for the printed trace; NULL: standard output */
 	/* Records the trace too, whatever is printed; NULL: does not. */
 	const struct rs_run_recording_config *record;
-	double duration; /* seconds; 0: until the guest ends */
-	uint64_t count;  /* records to print; 0: no limit */
+	const char *result; /* file that gets how the guest ended (rs_ends_write()); NULL: none */
+	double duration;    /* seconds; 0: until the guest ends */
+	uint64_t count;     /* records to print; 0: no limit */
 	RsTraceFrom from;
 	/* Called right after the session has started; may be NULL. */
 	int (*started)(struct rs_session *session, void *data, struct rs_error *err);

@@ -16,6 +16,7 @@ struct options {
 	char *name;
 	struct rs_run_recording_options to;
 	struct rs_run_recording_config record;
+	char *result;
 	double duration;
 	gint64 count;
 	struct rs_printer_style style;
@@ -47,6 +48,7 @@ static int run_session(const struct options *o, GArray *sources)
 		.propagate = o->propagate,
 		.output = o->to.text,
 		.record = o->to.output ? &o->record : NULL,
+		.result = o->result,
 		.duration = o->duration,
 		.count = (uint64_t)o->count,
 		.from = RS_TRACE_FROM_START,
@@ -220,6 +222,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "End after so many seconds (0: no limit)", "SECONDS"},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Print no trace and no summary",
 		 NULL},
+		{"result", 0, 0, G_OPTION_ARG_FILENAME, &o.result,
+		 "Write there how the guest ended, as one JSON object", "FILE"},
 		{"propagate-exit", 0, 0, G_OPTION_ARG_NONE, &o.propagate,
 		 "Exit with the guest's exit code", NULL},
 		{0}};
@@ -234,6 +238,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
 	g_free(o.name);
+	g_free(o.result);
 	rs_run_recording_options_clear(&o.to);
 	return code;
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/test_judge.h"
+
+#include "expect/rs-trace-verdict.h"
+
+#include <json-glib/json-glib.h>
+#include <rs-trace-reader.h>
+#include <rs-trace-text.h>
+#include <string.h>
+
+#define SERIAL_MAX ((gsize)64 << 20)
+#define BEFORE 4u /* records of a story before that which it is about */
+#define AFTER 3u
+
+/* ---- how it ended ---- */
+
+struct result {
+	RsTraceRunEnd end;
+	char *serial, *words;
+	bool over, signalled;
+};
+
+static void read_serial(const struct rs_test_judge *judge, struct result *r)
+{
+	if (!g_file_get_contents(judge->serial, &r->serial, &r->end.serial_size, NULL))
+		return;
+	r->end.serial_size = MIN(r->end.serial_size, SERIAL_MAX);
+	r->end.serial = r->serial;
+}
+
+/* It is our own file, so what is missing in it is a fault of the run. */
+static bool read_result(const struct rs_test_judge *judge, struct result *r, GError **error)
+{
+	g_autoptr(JsonParser) parser = json_parser_new();
+	const char *how, *text;
+	JsonObject *o;
+
+	if (!json_parser_load_from_file(parser, judge->result, error))
+		return false;
+	o = json_node_get_object(json_parser_get_root(parser));
+	how = json_object_get_string_member_with_default(o, "end", NULL);
+	text = json_object_get_string_member_with_default(o, "text", NULL);
+	r->over = json_object_get_boolean_member_with_default(o, "over", FALSE);
+	r->signalled = json_object_get_string_member_with_default(o, "signal", NULL) != NULL;
+	r->end.exited = how && g_str_equal(how, "exit");
+	r->end.code = (guint)json_object_get_int_member_with_default(o, "code", 0);
+	r->words = g_strdup_printf("%s%s%s", how ? how : "it goes on", text ? ": " : "",
+				   text ? text : "");
+	r->end.end = r->words;
+	return true;
+}
+
+/* ---- its trace ---- */
+
+static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
+{
+	rs_trace_verdict_know(data, origin, event);
+}
+
+static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, GError **error)
+{
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
+	const RsTraceRecord *record;
+	GError *why = NULL;
+
+	if (!reader)
+		return false;
+	rs_trace_reader_set_event_func(reader, know, verdict);
+	while ((record = rs_trace_reader_next(reader, NULL, &why))) {
+		const RsTraceSample sample = {
+			.record = record,
+			.task = rs_trace_reader_task(reader),
+			.source = record->origin->name ? record->origin->name : "",
+			.source_index = record->origin->index,
+		};
+
+		rs_trace_verdict_add(verdict, &sample);
+	}
+	if (why)
+		g_propagate_error(error, why);
+	return !why;
+}
+
+/* ---- the story ---- */
+
+/* The records around that number, with a mark before it. */
+static void show_records(const struct rs_test_judge *judge, guint64 number, GString *out)
+{
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, NULL);
+	const RsTraceRecord *record;
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	for (guint64 at = 0;
+	     reader && at <= number + AFTER && (record = rs_trace_reader_next(reader, NULL, NULL));
+	     at++) {
+		if (at + BEFORE < number)
+			continue;
+		g_string_truncate(line, 0);
+		rs_trace_text_line(line, record, rs_trace_reader_task(reader), RS_TRACE_TEXT_NONE);
+		g_string_append_printf(out, "%s %s", at == number ? "→" : " ", line->str);
+	}
+}
+
+static void tell_finding(struct rs_test_judge *judge, const RsTraceFinding *f, GString *out)
+{
+	g_string_append_printf(out, "expect %s: %s\n", f->name, f->why);
+	if (f->record == RS_TRACE_VERDICT_NONE)
+		return;
+	if (f->nearest)
+		g_string_append(out, "nearest to it:\n");
+	show_records(judge, f->record, out);
+}
+
+/* ---- the verdict ---- */
+
+static enum rs_test_verdict sum_up(struct rs_test_judge *judge, GArray *checks)
+{
+	g_autoptr(GString) story = g_string_new(NULL);
+	const RsTraceFinding *worst = NULL;
+	guint n = 0;
+
+	for (guint i = 0; i < judge->found->len; i++) {
+		const RsTraceFinding *f = judge->found->pdata[i];
+		struct rs_test_check check = {.name = f->name,
+					      .line = f->line,
+					      .passed = f->kind == RS_TRACE_FINDING_MET,
+					      .why = f->why};
+
+		g_array_append_val(checks, check);
+		if (check.passed)
+			continue;
+		n++;
+		if (!worst || f->kind > worst->kind)
+			worst = f;
+		tell_finding(judge, f, story);
+	}
+	if (!worst)
+		return RS_TEST_PASSED;
+	judge->story = g_string_free(g_steal_pointer(&story), FALSE);
+	judge->line = worst->line;
+	judge->why = n > 1 ? g_strdup_printf("%s: %s (and %u more)", worst->name, worst->why, n - 1)
+			   : g_strdup_printf("%s: %s", worst->name, worst->why);
+	return worst->kind == RS_TRACE_FINDING_BROKEN ? RS_TEST_BROKEN : RS_TEST_FAILED;
+}
+
+/* A crash, and a hang, fail a test that does not speak of the end. */
+static bool ended_badly(struct rs_test_judge *judge, const struct result *r)
+{
+	bool speaks = false;
+
+	for (guint i = 0; i < judge->expectations->len; i++) {
+		const RsTraceExpectation *e = judge->expectations->pdata[i];
+
+		speaks |= e->kind == RS_TRACE_EXPECT_EXIT;
+	}
+	if (r->over && judge->may_go_on)
+		return false;
+	if (r->over)
+		judge->why = g_strdup_printf("it did not end within %.3g s",
+					     (double)judge->timeout_ns / 1e9);
+	else if (!r->end.exited)
+		judge->why = g_strdup_printf("the guest did not end by itself: %s", r->end.end);
+	else if (!speaks && r->end.code)
+		judge->why = g_strdup_printf("the guest ended with code %u", r->end.code);
+	return judge->why != NULL;
+}
+
+enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
+{
+	g_autoptr(RsTraceVerdict) verdict =
+		rs_trace_verdict_new(judge->expectations, judge->may_lose);
+	enum rs_test_verdict is = RS_TEST_NOT_RUN;
+	struct result r = {0};
+	GError *error = NULL;
+	char *badly;
+
+	read_serial(judge, &r);
+	if (!read_result(judge, &r, &error) || !read_trace(judge, verdict, &error)) {
+		judge->why = g_strdup(error->message);
+		g_error_free(error);
+	} else {
+		judge->found = rs_trace_verdict_finish(verdict, &r.end);
+		is = sum_up(judge, checks);
+		badly = g_steal_pointer(&judge->why);
+		/* What is wrong with the spec comes first, then how the guest ended. */
+		if (is == RS_TEST_BROKEN || !ended_badly(judge, &r)) {
+			g_free(judge->why);
+			judge->why = badly;
+		} else {
+			is = RS_TEST_FAILED;
+			g_free(badly);
+		}
+	}
+	g_free(r.serial);
+	g_free(r.words);
+	return is;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judges a run that has ended, by its trace and by what it left beside it. Trust: all of it may be
+ * the guest's. Thread: main.
+ */
+#ifndef RS_HV_CLI_TEST_JUDGE_H
+#define RS_HV_CLI_TEST_JUDGE_H
+
+#include "cli/test_report.h"
+
+struct rs_test_judge {
+	/* The caller's. */
+	GPtrArray *expectations; /* rs-trace-expectation.h */
+	bool may_lose;
+	const char *trace, *result, *serial; /* paths; there may be no `serial` */
+	bool may_go_on;                      /* it need not end by itself */
+	uint64_t timeout_ns;
+	/* Results. */
+	char *why;         /* to be freed; NULL: it passed */
+	char *story;       /* likewise; NULL: there is nothing to show */
+	unsigned int line; /* of the spec; 0: nowhere */
+	GPtrArray *found;  /* whose texts those of the checks are; to be unreffed; NULL: none */
+};
+
+/* Appends a struct rs_test_check for each expectation to `checks`. */
+enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks);
+
+#endif

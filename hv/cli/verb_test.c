@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* `ringside test`: runs specs, and says which of them passed. */
+#include "base/output.h"
+#include "cli/test_case.h"
+#include "cli/verb.h"
+
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+#include <rs-trace-escape.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUFFIX ".spec"
+#define FOLDER "ringside-test"
+/* Exit codes of this verb. */
+#define SPEC_BROKEN RS_CLI_USAGE
+#define NOT_RUN 3
+
+struct options {
+	char *format, *report, *output;
+	char **tags;
+	int jobs;
+	gboolean keep, list, view;
+};
+
+struct run {
+	const struct options *options;
+	GPtrArray *cases; /* of struct rs_test_case */
+	guint next, going;
+	bool stopping;
+	gint64 began;
+	GMainLoop *loop;
+	struct rs_test_report *shown, *written; /* `written` NULL: no file is asked for */
+	GString *file;                          /* what it gets */
+	guint verdicts[RS_TEST_SKIPPED + 1];
+	const char *evidence; /* of the first that failed */
+};
+
+/* ---- which specs ---- */
+
+static int compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All specs of a folder, sorted. */
+static int add_folder(const char *path, GPtrArray *paths)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GDir) dir = g_dir_open(path, 0, &error);
+	g_autoptr(GPtrArray) found = g_ptr_array_new();
+	const char *name;
+
+	if (!dir)
+		return rs_cli_fail(NOT_RUN, "%s", error->message);
+	while ((name = g_dir_read_name(dir)))
+		if (g_str_has_suffix(name, SUFFIX))
+			g_ptr_array_add(found, g_build_filename(path, name, NULL));
+	if (!found->len)
+		return rs_cli_fail(SPEC_BROKEN, "%s: there is no *" SUFFIX " in it", path);
+	g_ptr_array_sort(found, compare);
+	g_ptr_array_extend_and_steal(paths, g_steal_pointer(&found));
+	return RS_CLI_OK;
+}
+
+static int find_specs(int argc, char **argv, GPtrArray *paths)
+{
+	int code = RS_CLI_OK;
+
+	for (int i = 1; i < argc && !code; i++) {
+		if (g_file_test(argv[i], G_FILE_TEST_IS_DIR))
+			code = add_folder(argv[i], paths);
+		else
+			g_ptr_array_add(paths, g_strdup(argv[i]));
+	}
+	return code;
+}
+
+static bool is_wanted(const struct options *o, const struct rs_test_case *test)
+{
+	bool wanted = !o->tags || rs_test_case_outcome(test);
+
+	for (char **tag = o->tags; tag && *tag; tag++)
+		wanted |= rs_test_case_has_tag(test, *tag);
+	return wanted;
+}
+
+/* ---- reports ---- */
+
+static void show(struct run *run, GString *text)
+{
+	fwrite(text->str, 1, text->len, stdout);
+	fflush(stdout);
+	g_string_truncate(text, 0);
+}
+
+static void report(struct run *run, const struct rs_test_outcome *outcome)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	rs_test_report_add(run->shown, outcome, text);
+	show(run, text);
+	if (run->written)
+		rs_test_report_add(run->written, outcome, run->file);
+}
+
+/* ---- the run ---- */
+
+static void start_more(struct run *run);
+
+static void on_done(struct rs_test_case *test, void *data)
+{
+	struct run *run = data;
+	const struct rs_test_outcome *outcome = rs_test_case_outcome(test);
+
+	run->going--;
+	run->verdicts[outcome->verdict]++;
+	if (!run->evidence && outcome->verdict == RS_TEST_FAILED)
+		run->evidence = outcome->evidence;
+	report(run, outcome);
+	start_more(run);
+}
+
+static void start_more(struct run *run)
+{
+	while (!run->stopping && run->next < run->cases->len &&
+	       run->going < (guint)run->options->jobs) {
+		run->going++;
+		rs_test_case_start(run->cases->pdata[run->next++]);
+	}
+	if (!run->going && (run->stopping || run->next == run->cases->len))
+		g_main_loop_quit(run->loop);
+}
+
+static gboolean on_signal(gpointer data)
+{
+	struct run *run = data;
+
+	run->stopping = true;
+	for (guint i = 0; i < run->next; i++)
+		rs_test_case_stop(run->cases->pdata[i]);
+	if (!run->going)
+		g_main_loop_quit(run->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean begin(gpointer data)
+{
+	start_more(data);
+	return G_SOURCE_REMOVE;
+}
+
+static void run_all(struct run *run)
+{
+	guint watches[] = {g_unix_signal_add(SIGINT, on_signal, run),
+			   g_unix_signal_add(SIGTERM, on_signal, run),
+			   g_unix_signal_add(SIGHUP, on_signal, run)};
+
+	run->loop = g_main_loop_new(NULL, FALSE);
+	g_idle_add(begin, run);
+	g_main_loop_run(run->loop);
+	for (guint i = 0; i < G_N_ELEMENTS(watches); i++)
+		g_source_remove(watches[i]);
+	g_main_loop_unref(run->loop);
+}
+
+/* What is wrong with a spec hides least, then what failed, then what could not be run. */
+static int exit_code(const struct run *run)
+{
+	if (run->verdicts[RS_TEST_BROKEN])
+		return SPEC_BROKEN;
+	if (run->verdicts[RS_TEST_FAILED])
+		return RS_CLI_FAILED;
+	if (run->verdicts[RS_TEST_NOT_RUN] || run->next < run->cases->len)
+		return NOT_RUN;
+	return RS_CLI_OK;
+}
+
+/* ---- cases ---- */
+
+static int list_cases(const GPtrArray *cases)
+{
+	for (guint i = 0; i < cases->len; i++) {
+		const struct rs_test_outcome *outcome = rs_test_case_outcome(cases->pdata[i]);
+		g_autofree char *name =
+			rs_trace_escape(rs_test_case_name(cases->pdata[i]), -1, NULL);
+
+		if (outcome)
+			return rs_cli_fail(SPEC_BROKEN, "%s:%u: %s\n%s", outcome->spec,
+					   outcome->line, outcome->why,
+					   outcome->story ? outcome->story : "");
+		printf("%s\n", name);
+	}
+	return RS_CLI_OK;
+}
+
+static void add_cases(struct run *run, const char *path)
+{
+	const struct options *o = run->options;
+	g_autoptr(RsTraceSpec) spec = rs_trace_spec_load(path, NULL);
+	guint n = spec ? rs_trace_spec_n_cases(spec) : 1;
+
+	for (guint i = 0; i < n; i++) {
+		const struct rs_test_case_config config = {.path = path,
+							   .number = i,
+							   .folder = o->output,
+							   .keep = o->keep,
+							   .done = on_done,
+							   .data = run};
+		struct rs_test_case *test = rs_test_case_new(&config);
+
+		if (is_wanted(o, test))
+			g_ptr_array_add(run->cases, test);
+		else
+			rs_test_case_free(test);
+	}
+}
+
+static int write_file(struct run *run)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!run->written || g_file_set_contents(run->options->report, run->file->str,
+						 (gssize)run->file->len, &error))
+		return RS_CLI_OK;
+	return rs_cli_fail(NOT_RUN, "%s", error->message);
+}
+
+static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_format written)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	gint64 us;
+	int code;
+
+	run->began = g_get_monotonic_time();
+	run->shown = rs_test_report_new(shown, isatty(STDOUT_FILENO), run->cases->len);
+	if (run->options->report)
+		run->written = rs_test_report_new(written, false, run->cases->len);
+	rs_test_report_begin(run->shown, text);
+	show(run, text);
+	if (run->written)
+		rs_test_report_begin(run->written, run->file);
+	run_all(run);
+	us = g_get_monotonic_time() - run->began;
+	rs_test_report_end(run->shown, us, text);
+	show(run, text);
+	if (run->written)
+		rs_test_report_end(run->written, us, run->file);
+	code = write_file(run);
+	rs_test_report_free(run->shown);
+	rs_test_report_free(run->written);
+	return code ? code : exit_code(run);
+}
+
+/* ---- the verb ---- */
+
+static bool take_format(const char *text, enum rs_test_format *out)
+{
+	static const char *const names[] = {[RS_TEST_HUMAN] = "human",
+					    [RS_TEST_TAP] = "tap",
+					    [RS_TEST_JUNIT] = "junit",
+					    [RS_TEST_GITHUB] = "github"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		*out = (enum rs_test_format)i;
+		if (g_str_equal(names[i], text))
+			return true;
+	}
+	return false;
+}
+
+static int view(const char *folder)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	g_autofree char *trace = folder ? g_build_filename(folder, "trace", NULL) : NULL;
+
+	if (!trace)
+		return RS_CLI_OK;
+	execl(self, self, "view", trace, NULL);
+	return rs_cli_fail(RS_CLI_FAILED, "ringside view could not be started");
+}
+
+static int run_specs(const struct rs_verb *verb, struct options *o, int argc, char **argv)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) cases =
+		g_ptr_array_new_with_free_func((GDestroyNotify)rs_test_case_free);
+	struct run run = {.options = o, .cases = cases};
+	enum rs_test_format format;
+	int code;
+
+	if (!take_format(o->format, &format))
+		return rs_cli_usage(verb, "--format is human, tap, junit or github");
+	if (o->jobs < 1 || o->jobs > 1024)
+		return rs_cli_usage(verb, "--jobs is a number of runs, 1 to 1024");
+	if (argc < 2)
+		return rs_cli_usage(verb, "no spec is named");
+	code = find_specs(argc, argv, paths);
+	for (guint i = 0; i < paths->len && !code; i++)
+		add_cases(&run, paths->pdata[i]);
+	if (code)
+		return code;
+	if (!cases->len)
+		return rs_cli_fail(SPEC_BROKEN, "no spec has that tag");
+	if (o->list)
+		return list_cases(cases);
+	run.file = g_string_new(NULL);
+	code = run_cases(&run, o->report ? RS_TEST_HUMAN : format, format);
+	g_string_free(run.file, TRUE);
+	return o->view && run.evidence ? view(run.evidence) : code;
+}
+
+static int run(const struct rs_verb *verb, int argc, char **argv)
+{
+	struct options o = {.jobs = (int)g_get_num_processors()};
+	const GOptionEntry options[] = {
+		{"jobs", 'j', 0, G_OPTION_ARG_INT, &o.jobs,
+		 "So many runs at a time (as many as there are CPUs)", "N"},
+		{"tag", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.tags, "Only specs with this tag",
+		 "TAG"},
+		{"list", 0, 0, G_OPTION_ARG_NONE, &o.list, "List the cases, and run none", NULL},
+		{"format", 0, 0, G_OPTION_ARG_STRING, &o.format, "How it is told (human)",
+		 "human|tap|junit|github"},
+		{"report", 0, 0, G_OPTION_ARG_FILENAME, &o.report,
+		 "Write the report there, and tell people here", "FILE"},
+		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
+		 "Keep what failed there (" FOLDER ")", "FOLDER"},
+		{"keep", 0, 0, G_OPTION_ARG_NONE, &o.keep, "Keep what passed, too", NULL},
+		{"view", 0, 0, G_OPTION_ARG_NONE, &o.view,
+		 "Show the trace of the first that failed", NULL},
+		{0}};
+	int code;
+
+	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
+		if (!o.format)
+			o.format = g_strdup("human");
+		if (!o.output)
+			o.output = g_strdup(FOLDER);
+		code = run_specs(verb, &o, argc, argv);
+	}
+	g_free(o.format);
+	g_free(o.report);
+	g_free(o.output);
+	g_strfreev(o.tags);
+	return code;
+}
+
+const struct rs_verb rs_verb_test = {
+	.name = "test",
+	.args = "SPEC|FOLDER…",
+	.summary = "run guests, and check what they did",
+	.details = "A spec says which guest is run, what is traced, and what is expected of it:\n"
+		   "docs/testing.md. Exit codes: 0 all passed, 1 some failed, 2 a spec is wrong, "
+		   "3 some could\n"
+		   "not be run.",
+	.run = run,
+};
