@@ -4,6 +4,7 @@
 #include "filter/filter.h"
 #include "filter/rs-trace-event-glob.h"
 #include "filter/rs-trace-selection.h"
+#include "analysis/rs-trace-column.h"
 #include "analysis/rs-trace-latency.h"
 
 #include <string.h>
@@ -210,6 +211,30 @@ static gboolean take_since(Reading *r)
 	return rs_trace_spec_duration(r->spec, r->group, "within", &e->within, r->error);
 }
 
+static gboolean check_column(Reading *r, const char *key, const char *name)
+{
+	g_autoptr(GError) why = NULL;
+	g_autoptr(RsTraceColumn) column = rs_trace_column_new(name, &why);
+
+	if (!column)
+		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
+	return column != NULL;
+}
+
+static gboolean take_same(Reading *r)
+{
+	r->e->same = rs_trace_spec_list(r->spec, r->group, "same", r->error);
+	for (char **one = r->e->same; one && *one; one++) {
+		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
+
+		for (char **half = halves; *half; half++) {
+			if (!check_column(r, "same", g_strstrip(*half)))
+				return FALSE;
+		}
+	}
+	return TRUE;
+}
+
 static gboolean take_bindings(Reading *r)
 {
 	RsTraceExpectation *e = r->e;
@@ -229,6 +254,8 @@ static gboolean take_bindings(Reading *r)
 					    "this is no NAME=FIELD");
 			return FALSE;
 		}
+		if (!check_column(r, "bind", *one + length + 1))
+			return FALSE;
 		g_hash_table_insert(r->bound, g_strndup(*one, length), g_strdup("1"));
 	}
 	return TRUE;
@@ -241,7 +268,8 @@ static gboolean take_pattern(Reading *r, const char *key)
 
 	if (!r->e->subject)
 		return FALSE;
-	regex = g_regex_new(r->e->subject, G_REGEX_MULTILINE, 0, &why);
+	/* As the verdict makes it. */
+	regex = g_regex_new(r->e->subject, G_REGEX_MULTILINE | G_REGEX_RAW, 0, &why);
 	if (!regex)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
 	return regex != NULL;
@@ -278,9 +306,8 @@ static gboolean take_rest(Reading *r, const char *key)
 		break;
 	}
 	if (!take_event(r, key, &e->subject) || !take_ranges(r) || !take_partner(r) ||
-	    !take_since(r) || !take_bindings(r))
+	    !take_since(r) || !take_same(r) || !take_bindings(r))
 		return FALSE;
-	e->same = rs_trace_spec_list(r->spec, r->group, "same", NULL);
 	if (e->kind != RS_TRACE_EXPECT_LAST)
 		return TRUE;
 	e->is = rs_trace_spec_get(r->spec, r->group, "is", r->error);

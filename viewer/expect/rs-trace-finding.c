@@ -37,21 +37,27 @@ static void unmet(RsTraceFinding *f, guint64 record, gboolean nearest, const cha
 	G_GNUC_PRINTF(4, 5);
 static void unmet(RsTraceFinding *f, guint64 record, gboolean nearest, const char *format, ...)
 {
+	g_autofree char *raw = NULL;
 	va_list args;
 
 	va_start(args, format);
+	raw = g_strdup_vprintf(format, args);
 	f->kind = RS_TRACE_FINDING_UNMET;
-	f->why = g_strdup_vprintf(format, args);
+	/* Names of the spec may have anything in them. */
+	f->why = rs_trace_escape(raw, -1, NULL);
 	f->record = record;
 	f->nearest = nearest;
 	va_end(args);
 }
 
+/* The message of a filter shows it, with a caret. Its last line says why. */
 static void broken(RsTraceFinding *f, const char *why)
 {
+	const char *last = strrchr(why, '\n');
+
 	g_free(f->why);
 	f->kind = RS_TRACE_FINDING_BROKEN;
-	f->why = g_strdup(why);
+	f->why = rs_trace_escape(last ? last + 1 : why, -1, NULL);
 }
 
 /* "3", "1 to 5", "at least 1" */

@@ -76,12 +76,14 @@ void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char 
 {
 	const Place *place = find_place(spec, group, key);
 	const Place top = {.line = 1};
-	g_autofree char *message = NULL;
+	g_autofree char *raw = NULL, *message = NULL;
 	va_list args;
 
 	va_start(args, format);
-	message = g_strdup_vprintf(format, args);
+	raw = g_strdup_vprintf(format, args);
 	va_end(args);
+	/* What parses a value quotes it. A filter's message has several lines. */
+	message = rs_trace_escape(raw, -1, "\n");
 	if (!place)
 		place = find_place(spec, group, NULL);
 	if (!place)
@@ -292,7 +294,8 @@ RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, G
 	{
 		g_autofree char *copy = g_strndup(text, size);
 
-		spec->lines = g_strsplit(copy, "\n", -1);
+		/* Of an empty text it would make no line, and what is wrong has one. */
+		spec->lines = g_strsplit(*copy ? copy : "\n", "\n", -1);
 	}
 	if (!parse(spec, text, size, error))
 		return NULL;

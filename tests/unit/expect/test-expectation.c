@@ -35,8 +35,13 @@ static void test_mistakes(void)
 		 "a:2: no expectation before this binds '$d'"},
 		{"[expect x]\nevent = a:b\nbind = c\n", "a:3: this is no NAME=FIELD"},
 		{"[expect x]\nevent = a:b\nbind = c d=e\n", "a:3: this is no NAME=FIELD"},
+		{"[expect x]\nevent = a:b\nbind = c=2.\n", "a:3: '2.' is no FIELD"},
+		{"[expect x]\nevent = a:b\nthen = a:c\nsame = c; d=\n", "a:4: '' is no FIELD"},
 		{"[expect x]\nevent = a:b\ncount = x\n", "a:3: this is no range"},
 		{"[expect x]\nserial = (\n", "a:2: "},
+		{"[expect x]\nserial = \x1b(\n", "a:2: "},
+		/* It is matched with bytes. */
+		{"[expect x]\nserial = \\x{100}\n", "a:2: "},
 		{"[expect x]\npair = a:b\n", "a:2: 'a:b' is no pair"},
 		{"[expect x]\npair = a:b..a:c\np99 = fast\n", "a:3: this is no time"},
 		{"[expect x]\nlast = a:b\n", "a:2: the last event needs an expression"},
@@ -47,6 +52,7 @@ static void test_mistakes(void)
 		g_autofree char *got = mistake(cases[i].text);
 
 		g_assert_nonnull(got);
+		g_assert_null(strchr(got, '\x1b'));
 		if (!g_str_has_prefix(got, cases[i].want))
 			g_assert_cmpstr(got, ==, cases[i].want);
 	}

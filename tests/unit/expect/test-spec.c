@@ -69,6 +69,16 @@ static void test_bytes_that_are_no_text(void)
 	g_assert_null(rs_trace_spec_new("a", large, RS_TRACE_SPEC_MAX + 1, NULL));
 }
 
+static void test_nothing_at_all(void)
+{
+	g_autoptr(RsTraceSpec) spec = make("", NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_nonnull(spec);
+	rs_trace_spec_blame(spec, "guest", NULL, &error, "there is no guest");
+	g_assert_true(g_str_has_prefix(error->message, "a.spec:1: there is no guest\n"));
+}
+
 static void test_a_matrix_has_too_many_cases(void)
 {
 	g_autoptr(GString) text = g_string_new("[matrix]\n");
@@ -156,6 +166,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/spec/mistakes", test_mistakes);
 	g_test_add_func("/spec/no-text", test_bytes_that_are_no_text);
+	g_test_add_func("/spec/nothing", test_nothing_at_all);
 	g_test_add_func("/spec/too-many-cases", test_a_matrix_has_too_many_cases);
 	g_test_add_func("/spec/cases", test_cases);
 	g_test_add_func("/spec/values", test_values);

@@ -132,6 +132,8 @@ static void test_each(void)
 	CHECK("each = sched:switch\nthen = demo:all\nsame = pid", "1:3>4 2:4>5 3:a4 4:a3", "");
 	CHECK("each = sched:switch\nthen = demo:all\nsame = pid", "1:3>4 2:4>5 3:a4 4:a4",
 	      "x: 1 of 2 had no demo:all after @0");
+	CHECK("each = sched:switch\nthen = demo:a*\x1b*", "1:3>4",
+	      "x: 1 of 1 had no demo:a*\\x1b* after @0");
 	/* A partner is one's own. */
 	CHECK("each = sched:switch\nthen = demo:all", "1:3>4 2:4>5 3:a4",
 	      "x: 1 of 2 had no demo:all after @1");
@@ -221,6 +223,7 @@ static void test_fields_of_nothing(void)
 
 	g_assert_true(g_str_has_prefix(got, "BROKEN x: "));
 	g_assert_nonnull(strstr(got, "nix"));
+	g_assert_null(strchr(got, '\n'));
 }
 
 int main(int argc, char **argv)
