@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <rs-trace-escape.h>
 #include <rs-trace-live.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -576,8 +577,29 @@ static void watch_sigquit(void)
 				       .sa_flags = SA_RESTART | (int)SA_RESETHAND};
 	struct sigaction now;
 
-	if (sigaction(SIGQUIT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+	if (sigaction(SIGQUIT, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 		sigaction(SIGQUIT, &quit, NULL);
+}
+
+/* The last signal that came before there was a main loop; 0: none. */
+static volatile sig_atomic_t early;
+
+static void on_early(int signal)
+{
+	early = signal;
+}
+
+void rs_runner_expect_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	const struct sigaction note = {.sa_handler = on_early,
+				       .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+	struct sigaction now;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(signals); i++) {
+		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			sigaction(signals[i], &note, NULL);
+	}
 }
 
 /* Before all else of the main loop, since peers and guests may keep it busy. */
@@ -587,6 +609,8 @@ static void add_watches(struct runner *runner)
 	runner->watches[ON_SIGTERM] = watch_signal(runner, SIGTERM, on_sigterm);
 	runner->watches[ON_SIGHUP] = watch_signal(runner, SIGHUP, on_sighup);
 	watch_sigquit();
+	if (early)
+		raise(early);
 	if (runner->config->agent_hint)
 		runner->watches[ON_UNHEARD] = g_timeout_add(UNHEARD_MS, on_unheard, runner);
 	if (runner->config->duration > 0)

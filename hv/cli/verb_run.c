@@ -63,6 +63,7 @@ static int run_session(const struct options *o, GArray *sources)
 
 	if (ret)
 		return rs_cli_fail_error(&err);
+	rs_runner_expect_signals();
 	ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session, &err);
 	if (!ret && o->host) {
 		ret = rs_launch_add_host(session, &err);
