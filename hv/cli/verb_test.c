@@ -231,6 +231,7 @@ static int write_file(struct run *run)
 static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_format written)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
+	bool had_folder = g_file_test(run->options->output, G_FILE_TEST_EXISTS);
 	gint64 us;
 	int code;
 
@@ -243,6 +244,9 @@ static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_fo
 	if (run->written)
 		rs_test_report_begin(run->written, run->file);
 	run_all(run);
+	/* Only if there is nothing in it, and it was not there before. */
+	if (!had_folder)
+		g_rmdir(run->options->output);
 	us = g_get_monotonic_time() - run->began;
 	rs_test_report_end(run->shown, us, text);
 	show(run, text);
