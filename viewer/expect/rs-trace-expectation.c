@@ -100,10 +100,18 @@ static gboolean check_event(Reading *r, const char *key, const char *event)
 		return FALSE;
 	}
 	/* What is no expression with a glob is a glob. */
-	if (rs_filter_split(filled, &glob, &expression) && glob && *expression)
+	if (rs_filter_split(filled, &glob, &expression) && glob && *expression) {
+		struct rs_filter_error mistake = {0};
+
 		filters[0] = filled;
-	else
+		if (rs_filter_check(expression, &mistake)) {
+			rs_trace_spec_blame_part(r->spec, r->group, key, expression, mistake.at,
+						 mistake.length, mistake.message, r->error);
+			return FALSE;
+		}
+	} else {
 		config.events = filled;
+	}
 	selection = rs_trace_selection_new(&config, &why);
 	if (!selection)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);

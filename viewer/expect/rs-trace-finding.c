@@ -86,6 +86,12 @@ static void judge_none(const RsTraceWatch *watch, RsTraceFinding *f)
 								     : watch->last.number,
 		      TRUE, "it happened %" G_GUINT64_FORMAT " times, but never with %s %s",
 		      watch->subjects, e->before ? "before it" : "after it", e->partner);
+	} else if (rs_trace_terms_missing(watch->terms)) {
+		unmet(f, watch->last.number, TRUE,
+		      "none of %" G_GUINT64_FORMAT
+		      " records of the event is so; the nearest is, but "
+		      "for %s",
+		      watch->of_event, rs_trace_terms_missing(watch->terms));
 	} else if (watch->of_event) {
 		unmet(f, watch->last.number, TRUE,
 		      "none of %" G_GUINT64_FORMAT " records of the event is so", watch->of_event);

@@ -89,6 +89,25 @@ void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char 
 	blame_place(spec->path, spec->lines[place->line - 1], place, error, message);
 }
 
+void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const char *key,
+			      const char *part, guint at, guint length, const char *message,
+			      GError **error)
+{
+	const Place *whole = find_place(spec, group, key);
+	const char *line = whole ? spec->lines[whole->line - 1] : NULL;
+	const char *found = line ? strstr(line + whole->at, part) : NULL;
+	Place place;
+
+	if (!found) {
+		rs_trace_spec_blame(spec, group, key, error, "%s", message);
+		return;
+	}
+	place = (Place){
+		.line = whole->line, .at = (guint)(found - line) + at, .length = MAX(length, 1)};
+	place.at = MIN(place.at, (guint)strlen(line));
+	blame_place(spec->path, line, &place, error, message);
+}
+
 /* ---- lines ---- */
 
 /* GKeyFile tells no lines, and takes a second group of a name for a part of the first. */

@@ -74,6 +74,13 @@ gboolean rs_trace_spec_range(const RsTraceSpec *spec, const char *group, const c
 /* "PATH:LINE: what is wrong", the line, and a caret below the value. */
 void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char *key,
 			 GError **error, const char *format, ...) G_GNUC_PRINTF(5, 6);
+/*
+ * The same, with the caret below `length` bytes from byte `at` of `part` on, if the value has that
+ * part as it is.
+ */
+void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const char *key,
+			      const char *part, guint at, guint length, const char *message,
+			      GError **error);
 
 G_END_DECLS
 

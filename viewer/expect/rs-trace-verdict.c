@@ -82,6 +82,7 @@ static void watch_free(gpointer data)
 	rs_trace_selection_free(watch->partner);
 	rs_trace_selection_free(watch->is);
 	rs_trace_event_glob_free(watch->glob);
+	rs_trace_terms_free(watch->terms);
 	rs_trace_latency_free(watch->latency);
 	g_ptr_array_unref(watch->of_subject);
 	g_ptr_array_unref(watch->of_partner);
@@ -107,6 +108,8 @@ static void select_filled(RsTraceVerdict *v, RsTraceWatch *watch, const char *ev
 	GError *error = NULL;
 
 	*out = filled ? select_event(filled, &error) : NULL;
+	if (*out && out == &watch->subject && watch->e->kind == RS_TRACE_EXPECT_EVENT)
+		watch->terms = rs_trace_terms_new(filled);
 	if (error)
 		break_watch(watch, error);
 }
@@ -139,8 +142,10 @@ static void arm(RsTraceVerdict *v, RsTraceWatch *watch)
 		select_filled(v, watch, both, &watch->is);
 	}
 	watch->armed = watch->subject && (!e->partner || watch->partner) && (!e->is || watch->is);
-	if (!watch->armed)
+	if (!watch->armed) {
 		g_clear_pointer(&watch->subject, rs_trace_selection_free);
+		g_clear_pointer(&watch->terms, rs_trace_terms_free);
+	}
 	watch->from_ns = since ? since->first.ns : 0;
 }
 
@@ -353,7 +358,8 @@ static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 	if (!watch->count && sample->record->event &&
 	    rs_trace_event_glob_matches(watch->glob, sample->source, sample->record->event)) {
 		watch->of_event++;
-		watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
+		if (!watch->terms || rs_trace_terms_look(watch->terms, sample))
+			watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
 	}
 }
 

@@ -79,6 +79,11 @@ static void test_events(void)
 	CHECK("event = sched:switch: next == 9", "1:3>4 2:4>5",
 	      "x: none of 2 records of the event is so @1?");
 	CHECK("event = sched:switch: next == 9", "", "x: it never happened");
+	/* The nearest record has the most true terms. */
+	CHECK("event = sched:switch: prev == 4 && next == 9 && (prev == 3 || prev == 4)",
+	      "1:3>4 2:4>5 3:7>9", "x: none of 3 records of the event is so @2?");
+	CHECK("event = sched:switch: prev == 4 && CPU == 0 && next == 9", "1:3>4 2:4>5 3:7>8",
+	      "x: none of 3 records of the event is so; the nearest is, but for next == 9 @1?");
 	CHECK("event = shed:switch", "1:3>4", "BROKEN x: no event matches 'shed:switch'");
 }
 
