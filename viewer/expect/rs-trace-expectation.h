@@ -57,7 +57,7 @@ typedef struct {
 GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error);
 
 /*
- * An event of an expectation, with the values of "$NAME"s put in: to be freed. NULL: one of them has
+ * An event of an expectation, with the value of each "$NAME" put in: to be freed. NULL: one has
  * no value in `values` (names to texts), and is *missing if that is not NULL; to be freed.
  */
 char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing);

@@ -63,7 +63,7 @@ gboolean rs_trace_spec_has(const RsTraceSpec *spec, const char *group, const cha
 /* The line of a key, or of a group if `key` is NULL. 0: there is none. */
 guint rs_trace_spec_line(const RsTraceSpec *spec, const char *group, const char *key);
 
-/* Whole numbers, "2ms", and "N", "N..", "..N" or "N..M". FALSE: it is wrong; *error has the place. */
+/* A number, "2ms", and "N", "N..", "..N" or "N..M". FALSE: it is wrong; *error has the place. */
 gboolean rs_trace_spec_number(const RsTraceSpec *spec, const char *group, const char *key,
 			      guint64 *out, GError **error);
 gboolean rs_trace_spec_duration(const RsTraceSpec *spec, const char *group, const char *key,

@@ -20,7 +20,7 @@ struct _RsTraceTerms {
 	guint missing;
 };
 
-/* Where the next "&&" stands that is in no parentheses and no quotes. NULL: there is none, or "||". */
+/* Where the next "&&" stands that is in no parentheses and no quotes. NULL: there is none. */
 static const char *find_and(const char *text)
 {
 	int depth = 0;
