@@ -21,7 +21,7 @@ struct rs_test_case {
 	struct rs_test_case_config config;
 	RsTraceSpec *spec;
 	GPtrArray *expectations;
-	char *name, *folder;
+	char *name, *folder, *session;
 	guint64 timeout_ns, duration_ns; /* duration_ns 0: until the guest ends */
 	GSubprocess *process;
 	guint alarm;
@@ -274,7 +274,7 @@ static void add_guest(const struct rs_test_case *test, GPtrArray *args)
 		add(args, NULL, g_strdup(*one));
 }
 
-static GPtrArray *make_args(const struct rs_test_case *test)
+static GPtrArray *make_args(struct rs_test_case *test)
 {
 	static unsigned int number;
 	GPtrArray *args = g_ptr_array_new_with_free_func(g_free);
@@ -282,7 +282,8 @@ static GPtrArray *make_args(const struct rs_test_case *test)
 	add(args, NULL, g_file_read_link("/proc/self/exe", NULL));
 	add(args, NULL, g_strdup("run"));
 	add(args, NULL, g_strdup("-q"));
-	add(args, "--name", g_strdup_printf("test-%d-%u", (int)getpid(), ++number));
+	test->session = g_strdup_printf("test-%d-%u", (int)getpid(), ++number);
+	add(args, "--name", g_strdup(test->session));
 	add(args, "-o", file_of(test, "trace"));
 	add(args, "--result", file_of(test, "result"));
 	add(args, "--duration", g_strdup_printf("%.3f", seconds_of(test)));
@@ -363,6 +364,18 @@ static void judge(struct rs_test_case *test)
 	settle(test, verdict, judge.why);
 }
 
+/* A run that was killed has left its guest, which `ringside stop` finds by the session's name. */
+static void end_left_guest(const struct rs_test_case *test)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	g_autoptr(GSubprocess) stop = g_subprocess_new(G_SUBPROCESS_FLAGS_STDOUT_SILENCE |
+							       G_SUBPROCESS_FLAGS_STDERR_SILENCE,
+						       NULL, self, "stop", test->session, NULL);
+
+	if (stop)
+		g_subprocess_wait(stop, NULL, NULL);
+}
+
 static void on_ended(GObject *object, GAsyncResult *result, gpointer data)
 {
 	struct rs_test_case *test = data;
@@ -370,6 +383,8 @@ static void on_ended(GObject *object, GAsyncResult *result, gpointer data)
 	if (!g_subprocess_wait_finish(G_SUBPROCESS(object), result, NULL))
 		return;
 	g_clear_handle_id(&test->alarm, g_source_remove);
+	if (!g_subprocess_get_if_exited(test->process))
+		end_left_guest(test);
 	if (test->stopping)
 		settle(test, RS_TEST_NOT_RUN, g_strdup("it was interrupted"));
 	else if (test->killed)
@@ -459,6 +474,7 @@ void rs_test_case_free(struct rs_test_case *test)
 	g_clear_pointer(&test->found, g_ptr_array_unref);
 	g_free(test->name);
 	g_free(test->folder);
+	g_free(test->session);
 	g_free(test->why);
 	g_free(test->story);
 	g_free(test);

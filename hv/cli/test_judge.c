@@ -4,6 +4,7 @@
 #include "expect/rs-trace-verdict.h"
 
 #include <json-glib/json-glib.h>
+#include <rs-trace-escape.h>
 #include <rs-trace-reader.h>
 #include <rs-trace-text.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #define SERIAL_MAX ((gsize)64 << 20)
 #define BEFORE 4u /* records of a story before that which it is about */
 #define AFTER 3u
+#define LAST_LINES 8u /* of the console, in the story of a crash */
 
 /* ---- how it ended ---- */
 
@@ -18,6 +20,7 @@ struct result {
 	RsTraceRunEnd end;
 	char *serial, *words;
 	bool over, signalled;
+	uint64_t records; /* of the trace */
 };
 
 static void read_serial(const struct rs_test_judge *judge, struct result *r)
@@ -57,7 +60,8 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 	rs_trace_verdict_know(data, origin, event);
 }
 
-static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, GError **error)
+static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, struct result *r,
+		       GError **error)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
 	const RsTraceRecord *record;
@@ -75,6 +79,7 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 		};
 
 		rs_trace_verdict_add(verdict, &sample);
+		r->records++;
 	}
 	if (why)
 		g_propagate_error(error, why);
@@ -109,6 +114,36 @@ static void tell_finding(struct rs_test_judge *judge, const RsTraceFinding *f, G
 	if (f->nearest)
 		g_string_append(out, "nearest to it:\n");
 	show_records(judge, f->record, out);
+}
+
+/* The last lines of the guest's console. */
+static void show_console(const struct result *r, GString *out)
+{
+	const char *text = r->serial, *end = text ? text + r->end.serial_size : NULL, *from = end;
+	unsigned int lines = 0;
+
+	while (from > text && lines <= LAST_LINES)
+		lines += *--from == '\n';
+	if (from == end)
+		return;
+	g_string_append(out, "the end of its console:\n");
+	rs_trace_append_escaped(out, from, (gsize)(end - from), "\n\t");
+	if (end[-1] != '\n')
+		g_string_append_c(out, '\n');
+}
+
+/* What a guest did last that did not end well. */
+static void tell_end(struct rs_test_judge *judge, const struct result *r)
+{
+	g_autoptr(GString) out = g_string_new(judge->story);
+
+	if (r->records) {
+		g_string_append(out, "its last records:\n");
+		show_records(judge, r->records - 1, out);
+	}
+	show_console(r, out);
+	g_free(judge->story);
+	judge->story = g_string_free(g_steal_pointer(&out), FALSE);
 }
 
 /* ---- the verdict ---- */
@@ -175,7 +210,7 @@ enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
 	char *badly;
 
 	read_serial(judge, &r);
-	if (!read_result(judge, &r, &error) || !read_trace(judge, verdict, &error)) {
+	if (!read_result(judge, &r, &error) || !read_trace(judge, verdict, &r, &error)) {
 		judge->why = g_strdup(error->message);
 		g_error_free(error);
 	} else {
@@ -189,6 +224,7 @@ enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
 		} else {
 			is = RS_TEST_FAILED;
 			g_free(badly);
+			tell_end(judge, &r);
 		}
 	}
 	g_free(r.serial);

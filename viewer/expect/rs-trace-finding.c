@@ -47,11 +47,14 @@ static void unmet(RsTraceFinding *f, guint64 record, gboolean nearest, const cha
 	va_end(args);
 }
 
+/* Of an expression's mistake the last line says what it is, after a picture of it. */
 static void broken(RsTraceFinding *f, const char *why)
 {
+	const char *last = strrchr(why, '\n');
+
 	g_free(f->why);
 	f->kind = RS_TRACE_FINDING_BROKEN;
-	f->why = g_strdup(why);
+	f->why = g_strdup(last ? last + 1 : why);
 }
 
 /* "3", "1 to 5", "at least 1" */
