@@ -18,7 +18,7 @@ static const struct {
 	 RS_TRACE_EXPECT_EVENT,
 	 {"count", "rate", "then", "after", "same", "within", "since", "bind"}},
 	{"never", RS_TRACE_EXPECT_NEVER, {"within", "since"}},
-	{"each", RS_TRACE_EXPECT_EACH, {"then", "after", "same", "within", "since"}},
+	{"each", RS_TRACE_EXPECT_EACH, {"then", "after", "same", "open", "within", "since"}},
 	{"last", RS_TRACE_EXPECT_LAST, {"is", "since"}},
 	{"pair", RS_TRACE_EXPECT_PAIR, {"key", "count", "p50", "p90", "p99", "max"}},
 	{"serial", RS_TRACE_EXPECT_SERIAL, {"count"}},
@@ -189,6 +189,15 @@ static gboolean take_partner(Reading *r)
 	e->before = after;
 	if ((then || after) && !take_event(r, then ? "then" : "after", &e->partner))
 		return FALSE;
+	if (rs_trace_spec_has(r->spec, r->group, "open")) {
+		if (!then) {
+			rs_trace_spec_blame(r->spec, r->group, "open", r->error,
+					    "only what has its partner after it can wait: then");
+			return FALSE;
+		}
+		if (!rs_trace_spec_number(r->spec, r->group, "open", &e->open, r->error))
+			return FALSE;
+	}
 	if (rs_trace_spec_has(r->spec, r->group, "same") && !e->partner) {
 		rs_trace_spec_blame(r->spec, r->group, "same", r->error,
 				    "same is of two events: there is neither then nor after");

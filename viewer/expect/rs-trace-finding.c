@@ -165,7 +165,7 @@ static void judge_each(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
 		      " took longer than %s, up to %s",
 		      watch->n_late, watch->subjects, within, took);
-	} else if (!e->before && find_waiting(v, watch, &oldest, &n)) {
+	} else if (!e->before && find_waiting(v, watch, &oldest, &n) && n > e->open) {
 		unmet(f, oldest.number, FALSE,
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " had no %s after", n,
 		      watch->subjects, e->partner);

@@ -40,8 +40,8 @@ static const struct {
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions"}},
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
 	{EXPECT, {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
-		  "count", "rate",  "then", "after", "same", "within", "since",        "bind",
-		  "is",    "key",   "p50",  "p90",   "p99",  "max"}},
+		  "count", "rate",  "then", "after", "same", "open",   "within",       "since",
+		  "bind",  "is",    "key",  "p50",   "p90",  "p99",    "max"}},
 };
 
 /* ---- mistakes ---- */

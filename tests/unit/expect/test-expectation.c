@@ -29,6 +29,7 @@ static void test_mistakes(void)
 		{"[expect x]\neach = a:b\n", "a:2: each needs a partner"},
 		{"[expect x]\neach = a:b\nthen = a:c\nafter = a:d\n",
 		 "a:4: an expectation has one"},
+		{"[expect x]\neach = a:b\nafter = a:c\nopen = 1\n", "a:4: only what has its"},
 		{"[expect x]\nevent = a:b\nsame = pid\n", "a:3: same is of two events"},
 		{"[expect x]\nevent = a:b\nwithin = 2ms\n", "a:3: within what"},
 		{"[expect x]\nevent = a:b\nsince = y\n", "a:3: no expectation of an event"},
