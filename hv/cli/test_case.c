@@ -15,6 +15,7 @@
 
 #define NS_PER_MS 1000000u
 #define DEFAULT_TIMEOUT_NS (30 * G_GUINT64_CONSTANT(1000000000))
+#define MESSAGES_MAX 65536u
 #define GRACE_MS 15000u /* after its time, for a run that does not end by itself */
 
 struct rs_test_case {
@@ -313,8 +314,10 @@ static char *last_message(const struct rs_test_case *test)
 {
 	g_autofree char *path = file_of(test, "messages"), *text = NULL;
 	const char *line;
+	size_t size;
 
-	if (!g_file_get_contents(path, &text, NULL, NULL) || !*g_strchomp(text))
+	text = rs_test_read(path, MESSAGES_MAX, &size);
+	if (!text || !*g_strchomp(text))
 		return g_strdup("the run said nothing of why");
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;

@@ -3,6 +3,7 @@
 
 #include "expect/rs-trace-verdict.h"
 
+#include <gio/gio.h>
 #include <json-glib/json-glib.h>
 #include <rs-trace-escape.h>
 #include <rs-trace-reader.h>
@@ -23,11 +24,28 @@ struct result {
 	uint64_t records; /* of the trace */
 };
 
+char *rs_test_read(const char *path, size_t max, size_t *size)
+{
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	g_autoptr(GFileInputStream) in = g_file_read(file, NULL, NULL);
+	g_autoptr(GFileInfo) info = NULL;
+	g_autofree char *text = NULL;
+
+	if (in)
+		info = g_file_input_stream_query_info(in, G_FILE_ATTRIBUTE_STANDARD_SIZE, NULL,
+						      NULL);
+	if (!info)
+		return NULL;
+	max = MIN(max, (size_t)g_file_info_get_size(info));
+	text = g_malloc0(max + 1);
+	if (!g_input_stream_read_all(G_INPUT_STREAM(in), text, max, size, NULL, NULL))
+		return NULL;
+	return g_steal_pointer(&text);
+}
+
 static void read_serial(const struct rs_test_judge *judge, struct result *r)
 {
-	if (!g_file_get_contents(judge->serial, &r->serial, &r->end.serial_size, NULL))
-		return;
-	r->end.serial_size = MIN(r->end.serial_size, SERIAL_MAX);
+	r->serial = rs_test_read(judge->serial, SERIAL_MAX, &r->end.serial_size);
 	r->end.serial = r->serial;
 }
 
