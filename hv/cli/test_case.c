@@ -15,13 +15,14 @@
 
 #define NS_PER_MS 1000000u
 #define DEFAULT_TIMEOUT_NS (30 * G_GUINT64_CONSTANT(1000000000))
+#define MESSAGES_MAX 65536u
 #define GRACE_MS 15000u /* after its time, for a run that does not end by itself */
 
 struct rs_test_case {
 	struct rs_test_case_config config;
 	RsTraceSpec *spec;
 	GPtrArray *expectations;
-	char *name, *folder;
+	char *name, *folder, *session;
 	guint64 timeout_ns, duration_ns; /* duration_ns 0: until the guest ends */
 	GSubprocess *process;
 	guint alarm;
@@ -274,7 +275,7 @@ static void add_guest(const struct rs_test_case *test, GPtrArray *args)
 		add(args, NULL, g_strdup(*one));
 }
 
-static GPtrArray *make_args(const struct rs_test_case *test)
+static GPtrArray *make_args(struct rs_test_case *test)
 {
 	static unsigned int number;
 	GPtrArray *args = g_ptr_array_new_with_free_func(g_free);
@@ -282,7 +283,8 @@ static GPtrArray *make_args(const struct rs_test_case *test)
 	add(args, NULL, g_file_read_link("/proc/self/exe", NULL));
 	add(args, NULL, g_strdup("run"));
 	add(args, NULL, g_strdup("-q"));
-	add(args, "--name", g_strdup_printf("test-%d-%u", (int)getpid(), ++number));
+	test->session = g_strdup_printf("test-%d-%u", (int)getpid(), ++number);
+	add(args, "--name", g_strdup(test->session));
 	add(args, "-o", file_of(test, "trace"));
 	add(args, "--result", file_of(test, "result"));
 	add(args, "--duration", g_strdup_printf("%.3f", seconds_of(test)));
@@ -312,8 +314,10 @@ static char *last_message(const struct rs_test_case *test)
 {
 	g_autofree char *path = file_of(test, "messages"), *text = NULL;
 	const char *line;
+	size_t size;
 
-	if (!g_file_get_contents(path, &text, NULL, NULL) || !*g_strchomp(text))
+	text = rs_test_read(path, MESSAGES_MAX, &size);
+	if (!text || !*g_strchomp(text))
 		return g_strdup("the run said nothing of why");
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;
@@ -363,6 +367,18 @@ static void judge(struct rs_test_case *test)
 	settle(test, verdict, judge.why);
 }
 
+/* A run that was killed has left its guest, which `ringside stop` finds by the session's name. */
+static void end_left_guest(const struct rs_test_case *test)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	g_autoptr(GSubprocess) stop = g_subprocess_new(G_SUBPROCESS_FLAGS_STDOUT_SILENCE |
+							       G_SUBPROCESS_FLAGS_STDERR_SILENCE,
+						       NULL, self, "stop", test->session, NULL);
+
+	if (stop)
+		g_subprocess_wait(stop, NULL, NULL);
+}
+
 static void on_ended(GObject *object, GAsyncResult *result, gpointer data)
 {
 	struct rs_test_case *test = data;
@@ -370,6 +386,8 @@ static void on_ended(GObject *object, GAsyncResult *result, gpointer data)
 	if (!g_subprocess_wait_finish(G_SUBPROCESS(object), result, NULL))
 		return;
 	g_clear_handle_id(&test->alarm, g_source_remove);
+	if (!g_subprocess_get_if_exited(test->process))
+		end_left_guest(test);
 	if (test->stopping)
 		settle(test, RS_TEST_NOT_RUN, g_strdup("it was interrupted"));
 	else if (test->killed)
@@ -459,6 +477,7 @@ void rs_test_case_free(struct rs_test_case *test)
 	g_clear_pointer(&test->found, g_ptr_array_unref);
 	g_free(test->name);
 	g_free(test->folder);
+	g_free(test->session);
 	g_free(test->why);
 	g_free(test->story);
 	g_free(test);

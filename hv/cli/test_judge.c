@@ -3,7 +3,9 @@
 
 #include "expect/rs-trace-verdict.h"
 
+#include <gio/gio.h>
 #include <json-glib/json-glib.h>
+#include <rs-trace-escape.h>
 #include <rs-trace-reader.h>
 #include <rs-trace-text.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #define SERIAL_MAX ((gsize)64 << 20)
 #define BEFORE 4u /* records of a story before that which it is about */
 #define AFTER 3u
+#define LAST_LINES 8u /* of the console, in the story of a crash */
 
 /* ---- how it ended ---- */
 
@@ -18,13 +21,31 @@ struct result {
 	RsTraceRunEnd end;
 	char *serial, *words;
 	bool over, signalled;
+	uint64_t records; /* of the trace */
 };
+
+char *rs_test_read(const char *path, size_t max, size_t *size)
+{
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	g_autoptr(GFileInputStream) in = g_file_read(file, NULL, NULL);
+	g_autoptr(GFileInfo) info = NULL;
+	g_autofree char *text = NULL;
+
+	if (in)
+		info = g_file_input_stream_query_info(in, G_FILE_ATTRIBUTE_STANDARD_SIZE, NULL,
+						      NULL);
+	if (!info)
+		return NULL;
+	max = MIN(max, (size_t)g_file_info_get_size(info));
+	text = g_malloc0(max + 1);
+	if (!g_input_stream_read_all(G_INPUT_STREAM(in), text, max, size, NULL, NULL))
+		return NULL;
+	return g_steal_pointer(&text);
+}
 
 static void read_serial(const struct rs_test_judge *judge, struct result *r)
 {
-	if (!g_file_get_contents(judge->serial, &r->serial, &r->end.serial_size, NULL))
-		return;
-	r->end.serial_size = MIN(r->end.serial_size, SERIAL_MAX);
+	r->serial = rs_test_read(judge->serial, SERIAL_MAX, &r->end.serial_size);
 	r->end.serial = r->serial;
 }
 
@@ -57,7 +78,8 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 	rs_trace_verdict_know(data, origin, event);
 }
 
-static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, GError **error)
+static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, struct result *r,
+		       GError **error)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
 	const RsTraceRecord *record;
@@ -75,6 +97,7 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 		};
 
 		rs_trace_verdict_add(verdict, &sample);
+		r->records++;
 	}
 	if (why)
 		g_propagate_error(error, why);
@@ -109,6 +132,36 @@ static void tell_finding(struct rs_test_judge *judge, const RsTraceFinding *f, G
 	if (f->nearest)
 		g_string_append(out, "nearest to it:\n");
 	show_records(judge, f->record, out);
+}
+
+/* The last lines of the guest's console. */
+static void show_console(const struct result *r, GString *out)
+{
+	const char *text = r->serial, *end = text ? text + r->end.serial_size : NULL, *from = end;
+	unsigned int lines = 0;
+
+	while (from > text && lines <= LAST_LINES)
+		lines += *--from == '\n';
+	if (from == end)
+		return;
+	g_string_append(out, "the end of its console:\n");
+	rs_trace_append_escaped(out, from, (gsize)(end - from), "\n\t");
+	if (end[-1] != '\n')
+		g_string_append_c(out, '\n');
+}
+
+/* What a guest did last that did not end well. */
+static void tell_end(struct rs_test_judge *judge, const struct result *r)
+{
+	g_autoptr(GString) out = g_string_new(judge->story);
+
+	if (r->records) {
+		g_string_append(out, "its last records:\n");
+		show_records(judge, r->records - 1, out);
+	}
+	show_console(r, out);
+	g_free(judge->story);
+	judge->story = g_string_free(g_steal_pointer(&out), FALSE);
 }
 
 /* ---- the verdict ---- */
@@ -175,7 +228,7 @@ enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
 	char *badly;
 
 	read_serial(judge, &r);
-	if (!read_result(judge, &r, &error) || !read_trace(judge, verdict, &error)) {
+	if (!read_result(judge, &r, &error) || !read_trace(judge, verdict, &r, &error)) {
 		judge->why = g_strdup(error->message);
 		g_error_free(error);
 	} else {
@@ -189,6 +242,7 @@ enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
 		} else {
 			is = RS_TEST_FAILED;
 			g_free(badly);
+			tell_end(judge, &r);
 		}
 	}
 	g_free(r.serial);

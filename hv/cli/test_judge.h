@@ -22,6 +22,9 @@ struct rs_test_judge {
 	GPtrArray *found;  /* whose texts those of the checks are; to be unreffed; NULL: none */
 };
 
+/* The first `max` bytes of a file and a NUL; to be freed. NULL: it cannot be read. */
+char *rs_test_read(const char *path, size_t max, size_t *size);
+
 /* Appends a struct rs_test_check for each expectation to `checks`. */
 enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks);
 

@@ -22,7 +22,7 @@ struct options {
 	char *format, *report, *output;
 	char **tags;
 	int jobs;
-	gboolean keep, list, view;
+	gboolean keep, list, view, fail_fast;
 };
 
 struct run {
@@ -110,6 +110,13 @@ static void report(struct run *run, const struct rs_test_outcome *outcome)
 
 static void start_more(struct run *run);
 
+static void stop_all(struct run *run)
+{
+	run->stopping = true;
+	for (guint i = 0; i < run->next; i++)
+		rs_test_case_stop(run->cases->pdata[i]);
+}
+
 static void on_done(struct rs_test_case *test, void *data)
 {
 	struct run *run = data;
@@ -120,6 +127,8 @@ static void on_done(struct rs_test_case *test, void *data)
 	if (!run->evidence && outcome->verdict == RS_TEST_FAILED)
 		run->evidence = outcome->evidence;
 	report(run, outcome);
+	if (run->options->fail_fast && outcome->verdict == RS_TEST_FAILED)
+		stop_all(run);
 	start_more(run);
 }
 
@@ -138,9 +147,7 @@ static gboolean on_signal(gpointer data)
 {
 	struct run *run = data;
 
-	run->stopping = true;
-	for (guint i = 0; i < run->next; i++)
-		rs_test_case_stop(run->cases->pdata[i]);
+	stop_all(run);
 	if (!run->going)
 		g_main_loop_quit(run->loop);
 	return G_SOURCE_CONTINUE;
@@ -331,6 +338,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Write the report there, and tell people here", "FILE"},
 		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
 		 "Keep what failed there (" FOLDER ")", "FOLDER"},
+		{"fail-fast", 0, 0, G_OPTION_ARG_NONE, &o.fail_fast,
+		 "End all runs once a test has failed", NULL},
 		{"keep", 0, 0, G_OPTION_ARG_NONE, &o.keep, "Keep what passed, too", NULL},
 		{"view", 0, 0, G_OPTION_ARG_NONE, &o.view,
 		 "Show the trace of the first that failed", NULL},

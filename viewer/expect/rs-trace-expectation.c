@@ -19,7 +19,7 @@ static const struct {
 	 RS_TRACE_EXPECT_EVENT,
 	 {"count", "rate", "then", "after", "same", "within", "since", "bind"}},
 	{"never", RS_TRACE_EXPECT_NEVER, {"within", "since"}},
-	{"each", RS_TRACE_EXPECT_EACH, {"then", "after", "same", "within", "since"}},
+	{"each", RS_TRACE_EXPECT_EACH, {"then", "after", "same", "open", "within", "since"}},
 	{"last", RS_TRACE_EXPECT_LAST, {"is", "since"}},
 	{"pair", RS_TRACE_EXPECT_PAIR, {"key", "count", "p50", "p90", "p99", "max"}},
 	{"serial", RS_TRACE_EXPECT_SERIAL, {"count"}},
@@ -101,10 +101,18 @@ static gboolean check_event(Reading *r, const char *key, const char *event)
 		return FALSE;
 	}
 	/* What is no expression with a glob is a glob. */
-	if (rs_filter_split(filled, &glob, &expression) && glob && *expression)
+	if (rs_filter_split(filled, &glob, &expression) && glob && *expression) {
+		struct rs_filter_error mistake = {0};
+
 		filters[0] = filled;
-	else
+		if (rs_filter_check(expression, &mistake)) {
+			rs_trace_spec_blame_part(r->spec, r->group, key, expression, mistake.at,
+						 mistake.length, mistake.message, r->error);
+			return FALSE;
+		}
+	} else {
 		config.events = filled;
+	}
 	selection = rs_trace_selection_new(&config, &why);
 	if (!selection)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
@@ -182,6 +190,15 @@ static gboolean take_partner(Reading *r)
 	e->before = after;
 	if ((then || after) && !take_event(r, then ? "then" : "after", &e->partner))
 		return FALSE;
+	if (rs_trace_spec_has(r->spec, r->group, "open")) {
+		if (!then) {
+			rs_trace_spec_blame(r->spec, r->group, "open", r->error,
+					    "only what has its partner after it can wait: then");
+			return FALSE;
+		}
+		if (!rs_trace_spec_number(r->spec, r->group, "open", &e->open, r->error))
+			return FALSE;
+	}
 	if (rs_trace_spec_has(r->spec, r->group, "same") && !e->partner) {
 		rs_trace_spec_blame(r->spec, r->group, "same", r->error,
 				    "same is of two events: there is neither then nor after");

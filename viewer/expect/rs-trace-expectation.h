@@ -43,6 +43,7 @@ typedef struct {
 	char *since;         /* an expectation that comes before; NULL: none */
 	guint64 within;      /* ns, from the partner, or from `since`; G_MAXUINT64: any time */
 	guint64 least, most; /* how often */
+	guint64 open; /* of `each` with a partner after it: so many may still wait at the end */
 	guint64 least_rate, most_rate; /* per second */
 	char *key;                     /* of a pair */
 	RsTraceExpectLimit limits[RS_TRACE_EXPECT_LIMITS];
@@ -57,8 +58,8 @@ typedef struct {
 GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error);
 
 /*
- * An event of an expectation, with the values of "$NAME"s put in: to be freed. NULL: one of them
- * has no value in `values` (names to texts), and is *missing if that is not NULL; to be freed.
+ * An event of an expectation, with the value of each "$NAME" put in: to be freed. NULL: one has
+ * no value in `values` (names to texts), and is *missing if that is not NULL; to be freed.
  */
 char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing);
 

@@ -50,7 +50,7 @@ static void unmet(RsTraceFinding *f, guint64 record, gboolean nearest, const cha
 	va_end(args);
 }
 
-/* The message of a filter shows it, with a caret. Its last line says why. */
+/* Of an expression's mistake the last line says what it is, after a picture of it. */
 static void broken(RsTraceFinding *f, const char *why)
 {
 	const char *last = strrchr(why, '\n');
@@ -92,6 +92,12 @@ static void judge_none(const RsTraceWatch *watch, RsTraceFinding *f)
 								     : watch->last.number,
 		      TRUE, "it happened %" G_GUINT64_FORMAT " times, but never with %s %s",
 		      watch->subjects, e->before ? "before it" : "after it", e->partner);
+	} else if (rs_trace_terms_missing(watch->terms)) {
+		unmet(f, watch->last.number, TRUE,
+		      "none of %" G_GUINT64_FORMAT
+		      " records of the event is so; the nearest is, but "
+		      "for %s",
+		      watch->of_event, rs_trace_terms_missing(watch->terms));
 	} else if (watch->of_event) {
 		unmet(f, watch->last.number, TRUE,
 		      "none of %" G_GUINT64_FORMAT " records of the event is so", watch->of_event);
@@ -162,7 +168,7 @@ static void judge_each(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
 		      " took longer than %s, up to %s",
 		      watch->n_late, watch->subjects, within, took);
-	} else if (!e->before && find_waiting(v, watch, &oldest, &n)) {
+	} else if (!e->before && find_waiting(v, watch, &oldest, &n) && n > e->open) {
 		unmet(f, oldest.number, FALSE,
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " had no %s after", n,
 		      watch->subjects, e->partner);

@@ -40,8 +40,8 @@ static const struct {
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions"}},
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
 	{EXPECT, {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
-		  "count", "rate",  "then", "after", "same", "within", "since",        "bind",
-		  "is",    "key",   "p50",  "p90",   "p99",  "max"}},
+		  "count", "rate",  "then", "after", "same", "open",   "within",       "since",
+		  "bind",  "is",    "key",  "p50",   "p90",  "p99",    "max"}},
 };
 
 /* ---- mistakes ---- */
@@ -89,6 +89,25 @@ void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char 
 	if (!place)
 		place = &top;
 	blame_place(spec->path, spec->lines[place->line - 1], place, error, message);
+}
+
+void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const char *key,
+			      const char *part, guint at, guint length, const char *message,
+			      GError **error)
+{
+	const Place *whole = find_place(spec, group, key);
+	const char *line = whole ? spec->lines[whole->line - 1] : NULL;
+	const char *found = line ? strstr(line + whole->at, part) : NULL;
+	Place place;
+
+	if (!found) {
+		rs_trace_spec_blame(spec, group, key, error, "%s", message);
+		return;
+	}
+	place = (Place){
+		.line = whole->line, .at = (guint)(found - line) + at, .length = MAX(length, 1)};
+	place.at = MIN(place.at, (guint)strlen(line));
+	blame_place(spec->path, line, &place, error, message);
 }
 
 /* ---- lines ---- */

@@ -63,7 +63,7 @@ gboolean rs_trace_spec_has(const RsTraceSpec *spec, const char *group, const cha
 /* The line of a key, or of a group if `key` is NULL. 0: there is none. */
 guint rs_trace_spec_line(const RsTraceSpec *spec, const char *group, const char *key);
 
-/* Whole numbers, "2ms", and "N", "N..", "..N" or "N..M". FALSE: it is wrong; *error has where. */
+/* A number, "2ms", and "N", "N..", "..N" or "N..M". FALSE: it is wrong; *error has the place. */
 gboolean rs_trace_spec_number(const RsTraceSpec *spec, const char *group, const char *key,
 			      guint64 *out, GError **error);
 gboolean rs_trace_spec_duration(const RsTraceSpec *spec, const char *group, const char *key,
@@ -74,6 +74,13 @@ gboolean rs_trace_spec_range(const RsTraceSpec *spec, const char *group, const c
 /* "PATH:LINE: what is wrong", the line, and a caret below the value. */
 void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char *key,
 			 GError **error, const char *format, ...) G_GNUC_PRINTF(5, 6);
+/*
+ * The same, with the caret below `length` bytes from byte `at` of `part` on, if the value has that
+ * part as it is.
+ */
+void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const char *key,
+			      const char *part, guint at, guint length, const char *message,
+			      GError **error);
 
 G_END_DECLS
 

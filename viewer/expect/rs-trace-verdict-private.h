@@ -13,13 +13,26 @@ typedef struct {
 	guint64 ns, number;
 } RsTracePoint;
 
+/* The terms of "A && B && C", each for itself: how near a record comes (rs-trace-terms.c). */
+typedef struct _RsTraceTerms RsTraceTerms;
+
+/* Of "GLOB: EXPR". NULL: it is a single term. */
+RsTraceTerms *rs_trace_terms_new(const char *event);
+/* Accepts NULL. */
+void rs_trace_terms_free(RsTraceTerms *terms);
+/* A record of the event. TRUE: no record before it had so many true terms. */
+gboolean rs_trace_terms_look(RsTraceTerms *terms, const RsTraceSample *sample);
+/* The first term that the nearest record lacks. NULL: none was looked at. */
+const char *rs_trace_terms_missing(const RsTraceTerms *terms);
+
 /* One expectation. */
 typedef struct {
 	const RsTraceExpectation *e;
 	RsTraceSelection *subject, *partner, *is; /* once it is armed */
 	RsTraceEventGlob *glob;                   /* of the subject; NULL: it is of no event */
-	GPtrArray *of_subject, *of_partner;       /* columns: what both have in common */
-	GPtrArray *bound;                         /* columns of e->bind */
+	RsTraceTerms *terms; /* of the subject's expression, once it is armed; NULL: none */
+	GPtrArray *of_subject, *of_partner; /* columns: what both have in common */
+	GPtrArray *bound;                   /* columns of e->bind */
 	RsTraceLatency *latency;
 	gboolean armed;  /* watches records from now on */
 	guint64 from_ns; /* of `since` */

@@ -32,6 +32,22 @@ static RsTraceEventGlob *glob_of(const char *event)
 	return rs_trace_event_glob_new(glob, NULL);
 }
 
+/*
+ * As in a filter: PID is the task that wrote the record, pid a field of the event. Only an event
+ * without such a field has the record's own.
+ */
+static RsTraceColumn *column_of(const char *name)
+{
+	static const char *const own[] = {"CPU", "PID", "TGID", "COMM"};
+	g_autofree char *lower = g_ascii_strdown(name, -1), *field = g_strconcat("*.", name, NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(own); i++) {
+		if (g_str_equal(name, own[i]))
+			return rs_trace_column_new(lower, NULL);
+	}
+	return rs_trace_column_new(field, NULL);
+}
+
 static void columns_of(GStrv names, GPtrArray *of_subject, GPtrArray *of_partner)
 {
 	for (char **name = names; name && *name; name++) {
@@ -39,8 +55,8 @@ static void columns_of(GStrv names, GPtrArray *of_subject, GPtrArray *of_partner
 		const char *first = g_strstrip(halves[0]);
 		const char *second = halves[1] ? g_strstrip(halves[1]) : first;
 
-		g_ptr_array_add(of_subject, rs_trace_column_new(first, NULL));
-		g_ptr_array_add(of_partner, rs_trace_column_new(second, NULL));
+		g_ptr_array_add(of_subject, column_of(first));
+		g_ptr_array_add(of_partner, column_of(second));
 	}
 }
 
@@ -66,7 +82,7 @@ static RsTraceWatch *watch_new(const RsTraceExpectation *e)
 	watch->culprit.number = watch->nearest.number = watch->last.number = RS_TRACE_VERDICT_NONE;
 	columns_of(e->same, watch->of_subject, watch->of_partner);
 	for (char **one = e->bind; one && *one; one++)
-		g_ptr_array_add(watch->bound, rs_trace_column_new(strchr(*one, '=') + 1, NULL));
+		g_ptr_array_add(watch->bound, column_of(strchr(*one, '=') + 1));
 	if (e->kind == RS_TRACE_EXPECT_PAIR)
 		watch->latency = rs_trace_latency_new(e->subject, e->key, NULL);
 	else if (e->kind <= RS_TRACE_EXPECT_LAST)
@@ -82,6 +98,7 @@ static void watch_free(gpointer data)
 	rs_trace_selection_free(watch->partner);
 	rs_trace_selection_free(watch->is);
 	rs_trace_event_glob_free(watch->glob);
+	rs_trace_terms_free(watch->terms);
 	rs_trace_latency_free(watch->latency);
 	g_ptr_array_unref(watch->of_subject);
 	g_ptr_array_unref(watch->of_partner);
@@ -107,6 +124,8 @@ static void select_filled(RsTraceVerdict *v, RsTraceWatch *watch, const char *ev
 	GError *error = NULL;
 
 	*out = filled ? select_event(filled, &error) : NULL;
+	if (*out && out == &watch->subject && watch->e->kind == RS_TRACE_EXPECT_EVENT)
+		watch->terms = rs_trace_terms_new(filled);
 	if (error)
 		break_watch(watch, error);
 }
@@ -139,8 +158,10 @@ static void arm(RsTraceVerdict *v, RsTraceWatch *watch)
 		select_filled(v, watch, both, &watch->is);
 	}
 	watch->armed = watch->subject && (!e->partner || watch->partner) && (!e->is || watch->is);
-	if (!watch->armed)
+	if (!watch->armed) {
 		g_clear_pointer(&watch->subject, rs_trace_selection_free);
+		g_clear_pointer(&watch->terms, rs_trace_terms_free);
+	}
 	watch->from_ns = since ? since->first.ns : 0;
 }
 
@@ -353,7 +374,8 @@ static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 	if (!watch->count && sample->record->event &&
 	    rs_trace_event_glob_matches(watch->glob, sample->source, sample->record->event)) {
 		watch->of_event++;
-		watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
+		if (!watch->terms || rs_trace_terms_look(watch->terms, sample))
+			watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
 	}
 }
 

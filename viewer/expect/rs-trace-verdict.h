@@ -54,8 +54,8 @@ void rs_trace_verdict_free(RsTraceVerdict *verdict);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceVerdict, rs_trace_verdict_free)
 
 /*
- * The trace has this event (`origin` NULL: of an unnamed source), whether it has records or not: to
- * be told before the end.
+ * The trace has this event, whether it has records or not: to be told before the end. `origin`
+ * NULL: of a source without a name.
  */
 void rs_trace_verdict_know(RsTraceVerdict *verdict, const RsTraceOrigin *origin,
 			   const RsTraceEvent *event);

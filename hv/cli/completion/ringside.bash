@@ -72,6 +72,7 @@ _ringside()
 			return
 		fi
 		;;
+	--format) COMPREPLY=($(compgen -W "human tap junit github" -- "$cur")); return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--on) COMPREPLY=($(compgen -W "panic reset signal event=" -- "$cur")); return ;;
@@ -86,7 +87,7 @@ _ringside()
 		;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
-	--serial | --initrd | --shm | --qmp | -o | --output | --text | --calls) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--serial | --initrd | --shm | --qmp | -o | --output | --text | --calls | --report | --result) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--to) COMPREPLY=($(compgen -W "$(ringside export --to list 2>/dev/null | sed 's/ .*//')" -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;
 	esac
@@ -98,7 +99,7 @@ _ringside()
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
-	run | report | diff | export) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
+	run | report | diff | export | test) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
 	enable | disable | filter | format | list)
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"

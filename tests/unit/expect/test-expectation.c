@@ -23,10 +23,13 @@ static void test_mistakes(void)
 		{"[expect x]\nevent = a:b\nnever = a:c\n", "a:3: an expectation has one of"},
 		{"[expect x]\nnever = a:b\ncount = 3\n", "a:3: 'count' does not go with 'never'"},
 		{"[expect x]\nevent =\n", "a:2: this is no event"},
-		{"[expect x]\nevent = a:b: c ==\n", "a:2: bad filter"},
+		{"[expect x]\nevent = a:b: c ==\n", "a:2: a value is due here\n"
+						    "    event = a:b: c ==\n"
+						    "                     ^"},
 		{"[expect x]\neach = a:b\n", "a:2: each needs a partner"},
 		{"[expect x]\neach = a:b\nthen = a:c\nafter = a:d\n",
 		 "a:4: an expectation has one"},
+		{"[expect x]\neach = a:b\nafter = a:c\nopen = 1\n", "a:4: only what has its"},
 		{"[expect x]\nevent = a:b\nsame = pid\n", "a:3: same is of two events"},
 		{"[expect x]\nevent = a:b\nwithin = 2ms\n", "a:3: within what"},
 		{"[expect x]\nevent = a:b\nsince = y\n", "a:3: no expectation of an event"},

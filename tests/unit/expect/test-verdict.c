@@ -79,6 +79,11 @@ static void test_events(void)
 	CHECK("event = sched:switch: next == 9", "1:3>4 2:4>5",
 	      "x: none of 2 records of the event is so @1?");
 	CHECK("event = sched:switch: next == 9", "", "x: it never happened");
+	/* The nearest record has the most true terms. */
+	CHECK("event = sched:switch: prev == 4 && next == 9 && (prev == 3 || prev == 4)",
+	      "1:3>4 2:4>5 3:7>9", "x: none of 3 records of the event is so @2?");
+	CHECK("event = sched:switch: prev == 4 && CPU == 0 && next == 9", "1:3>4 2:4>5 3:7>8",
+	      "x: none of 3 records of the event is so; the nearest is, but for next == 9 @1?");
 	CHECK("event = shed:switch", "1:3>4", "BROKEN x: no event matches 'shed:switch'");
 }
 
@@ -122,6 +127,8 @@ static void test_order(void)
 	CHECK("event = sched:switch\nthen = demo:all\nwithin = 2us", "1:3>4 2001:a1", "");
 	CHECK("event = sched:switch\nthen = demo:all\nwithin = 2us", "1:3>4 2002:a1",
 	      "x: none came within 2 us: of 1 that came later, the latest took 2.001 us @1?");
+	/* Of the record, where the event has no such field. */
+	CHECK("event = sched:switch\nafter = demo:all\nsame = PID; CPU", "1:a3 2:4>5 3:3>4", "");
 	/* The one before closes before the next one opens. */
 	CHECK("event = sched:switch\nthen = sched:switch\nsame = next=prev\ncount = 2",
 	      "1:1>2 2:2>3 3:3>4", "");
@@ -141,6 +148,9 @@ static void test_each(void)
 	      "x: 1 of 2 had no demo:all before @2");
 	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5 20:a1",
 	      "x: 1 of 2 took longer than 5 ns, up to 10 ns @3");
+	CHECK("each = sched:switch\nthen = demo:all\nopen = 1", "1:3>4 2:4>5 3:a4", "");
+	CHECK("each = sched:switch\nthen = demo:all\nopen = 1", "1:3>4 2:4>5 3:4>5",
+	      "x: 3 of 3 had no demo:all after @0");
 	/* The trace ends before its time is over. */
 	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5", "");
 	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5 16:a9 17:a9",
