@@ -313,17 +313,36 @@ static void tie(gpointer data)
 static char *last_message(const struct rs_test_case *test)
 {
 	g_autofree char *path = file_of(test, "messages"), *text = NULL;
-	const char *line;
+	char *line;
 	size_t size;
 
 	text = rs_test_read(path, MESSAGES_MAX, &size);
 	if (!text || !*g_strchomp(text))
 		return g_strdup("the run said nothing of why");
 	line = strrchr(text, '\n');
+	/* How it is used comes after what is wrong. */
+	if (line && g_str_has_prefix(line + 1, "usage: ")) {
+		*line = 0;
+		line = strrchr(text, '\n');
+	}
 	line = line ? line + 1 : text;
 	if (g_str_has_prefix(line, "ringside: "))
 		line += strlen("ringside: ");
 	return rs_trace_escape(line, -1, NULL);
+}
+
+/* All that the run said becomes the story. */
+static void show_messages(struct rs_test_case *test)
+{
+	g_autofree char *path = file_of(test, "messages"), *text = NULL;
+	size_t size;
+
+	text = rs_test_read(path, MESSAGES_MAX, &size);
+	if (!text)
+		return;
+	g_free(test->story);
+	test->story = rs_trace_escape(text, -1, "\n\t");
+	test->outcome.story = test->story;
 }
 
 static void tell(struct rs_test_case *test)
@@ -351,13 +370,25 @@ static void judge(struct rs_test_case *test)
 				      .serial = serial,
 				      .may_go_on = test->duration_ns != 0,
 				      .timeout_ns = test->timeout_ns};
+	const int code = g_subprocess_get_if_exited(test->process)
+				 ? g_subprocess_get_exit_status(test->process)
+				 : RS_CLI_FAILED;
 	enum rs_test_verdict verdict;
 
 	if (!g_file_test(trace, G_FILE_TEST_EXISTS) || !g_file_test(result, G_FILE_TEST_EXISTS)) {
-		settle(test, RS_TEST_NOT_RUN, last_message(test));
+		settle(test, code == RS_CLI_USAGE ? RS_TEST_BROKEN : RS_TEST_NOT_RUN,
+		       last_message(test));
+		show_messages(test);
 		return;
 	}
 	verdict = rs_test_judge(&judge, test->checks);
+	/* What was to be traced is not there, or the trace is not whole: nobody knows. */
+	if (code == RS_CLI_USAGE || code == RS_CLI_NOT_FOUND ||
+	    (code == RS_CLI_FAILED && verdict == RS_TEST_PASSED)) {
+		verdict = code == RS_CLI_FAILED ? RS_TEST_NOT_RUN : RS_TEST_BROKEN;
+		g_free(judge.why);
+		judge.why = last_message(test);
+	}
 	test->found = judge.found;
 	test->outcome.checks = (const struct rs_test_check *)(const void *)test->checks->data;
 	test->outcome.n_checks = test->checks->len;
@@ -365,6 +396,8 @@ static void judge(struct rs_test_case *test)
 	test->story = judge.story;
 	test->outcome.story = judge.story;
 	settle(test, verdict, judge.why);
+	if (verdict == RS_TEST_NOT_RUN || code == RS_CLI_USAGE)
+		show_messages(test);
 }
 
 /* A run that was killed has left its guest, which `ringside stop` finds by the session's name. */

@@ -102,6 +102,15 @@ def test_broken():
         first = r.out.split('\n', 1)[0]
         check(f'FAIL {name}: broken spec: ' in first and why in first, f'it is said why: {first}')
         check(f'at {name}.spec:{line_of(text, line)}\n' in r.out, 'and where')
+    # What the run itself refuses: nothing passes that was not traced as it was to be.
+    for name, key, why in (('glob', 'enable = shed:*', "no event matches 'shed:*'"),
+                           ('filter', 'enable = sched:*\nfilter = sched:switch: nix == 3', 'bad filter'),
+                           ('cpus', 'enable = sched:*\n[matrix]\ncpus = many', 'Cannot parse integer value')):
+        with open(f'{name}.spec', 'w', encoding='utf-8') as f:
+            f.write(f'{PATIENT}[guest]\nkernel = {DEMO}\naccel = {ACCEL}\nappend = rounds=2\n'
+                    f'[trace]\n{key}\n[expect x]\nserial = demo\n')
+        r = run(2, f'{name}.spec')
+        check(f'FAIL {name}' in r.out and 'broken spec: ' in r.out and why in r.out, f'it is said why: {r.out}')
     check(not os.path.exists('ringside-test/key'), 'a spec that cannot be read runs nothing')
     with open('empty.spec', 'w', encoding='utf-8'):
         pass
