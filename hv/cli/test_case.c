@@ -15,6 +15,7 @@
 
 #define NS_PER_MS 1000000u
 #define DEFAULT_TIMEOUT_NS (30 * G_GUINT64_CONSTANT(1000000000))
+#define NAME_LENGTH 100u /* of a folder, at most, before its number */
 #define MESSAGES_MAX 65536u
 #define GRACE_MS 15000u /* after its time, for a run that does not end by itself */
 
@@ -110,11 +111,22 @@ static void take_name(struct rs_test_case *test)
 static bool take_times(struct rs_test_case *test, GError **error)
 {
 	test->timeout_ns = DEFAULT_TIMEOUT_NS;
+	if (rs_trace_spec_has(test->spec, "trace", "duration") && !test->expectations->len) {
+		rs_trace_spec_blame(test->spec, "trace", "duration", error,
+				    "a guest that does not end by itself needs an expectation");
+		return false;
+	}
 	if (rs_trace_spec_has(test->spec, "test", "timeout") &&
 	    !rs_trace_spec_duration(test->spec, "test", "timeout", &test->timeout_ns, error))
 		return false;
-	return !rs_trace_spec_has(test->spec, "trace", "duration") ||
-	       rs_trace_spec_duration(test->spec, "trace", "duration", &test->duration_ns, error);
+	if (rs_trace_spec_has(test->spec, "trace", "duration") &&
+	    !rs_trace_spec_duration(test->spec, "trace", "duration", &test->duration_ns, error))
+		return false;
+	if (test->timeout_ns >= NS_PER_MS && (!test->duration_ns || test->duration_ns >= NS_PER_MS))
+		return true;
+	rs_trace_spec_blame(test->spec, "trace", "duration", error,
+			    "a run takes a millisecond at least");
+	return false;
 }
 
 /* Files that it names are beside the spec, unless they have a whole path. To be freed. */
@@ -162,7 +174,8 @@ static bool load(struct rs_test_case *test, GError **error)
 		return false;
 	rs_trace_spec_choose(test->spec, test->config.number);
 	test->expectations = rs_trace_expectations_new(test->spec, error);
-	return test->expectations && take_times(test, error) && check_guest(test, error);
+	return test->expectations && rs_trace_spec_check(test->spec, error) &&
+	       take_times(test, error) && check_guest(test, error);
 }
 
 struct rs_test_case *rs_test_case_new(const struct rs_test_case_config *config)
@@ -200,11 +213,34 @@ static void clear_folder(struct rs_test_case *test)
 	}
 }
 
+/* A name that no other case of this process has. Takes `name`; to be freed. */
+static char *own_name(char *name)
+{
+	static GHashTable *taken;
+	char *own;
+
+	if (!taken)
+		taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	if (strlen(name) > NAME_LENGTH)
+		name[NAME_LENGTH] = 0;
+	own = g_strdup(name);
+	for (unsigned int n = 2; g_hash_table_contains(taken, own); n++) {
+		g_free(own);
+		own = g_strdup_printf("%s-%u", name, n);
+	}
+	g_hash_table_add(taken, g_strdup(own));
+	g_free(name);
+	return own;
+}
+
 static bool make_folder(struct rs_test_case *test)
 {
 	g_autofree char *plain = g_strdup(test->name);
 
 	g_strcanon(plain, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "=.-", '_');
+	if (*plain == '.')
+		*plain = '_';
+	plain = own_name(g_steal_pointer(&plain));
 	test->folder = g_build_filename(test->config.folder, plain, NULL);
 	if (g_mkdir_with_parents(test->folder, 0755)) {
 		settle(test, RS_TEST_NOT_RUN,
@@ -244,10 +280,7 @@ static bool is_true(const struct rs_test_case *test, const char *group, const ch
 
 static double seconds_of(const struct rs_test_case *test)
 {
-	guint64 ns =
-		test->duration_ns ? MIN(test->duration_ns, test->timeout_ns) : test->timeout_ns;
-
-	return (double)ns / 1e9;
+	return (double)(test->duration_ns ? test->duration_ns : test->timeout_ns) / 1e9;
 }
 
 static void add_guest(const struct rs_test_case *test, GPtrArray *args)
@@ -362,9 +395,11 @@ static void judge(struct rs_test_case *test)
 	g_autofree char *trace = file_of(test, "trace"), *result = file_of(test, "result");
 	g_autofree char *serial = file_of(
 		test, rs_trace_spec_has(test->spec, "guest", "hosted") ? "output" : "serial");
+	g_auto(GStrv) enabled = rs_trace_spec_list(test->spec, "trace", "enable", NULL);
 	g_autofree char *loss = get(test, "trace", "loss");
 	struct rs_test_judge judge = {.expectations = test->expectations,
 				      .may_lose = loss && g_str_equal(loss, "allowed"),
+				      .enabled = enabled,
 				      .trace = trace,
 				      .result = result,
 				      .serial = serial,

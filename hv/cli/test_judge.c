@@ -2,6 +2,7 @@
 #include "cli/test_judge.h"
 
 #include "expect/rs-trace-verdict.h"
+#include "filter/rs-trace-event-glob.h"
 
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
@@ -73,21 +74,50 @@ static bool read_result(const struct rs_test_judge *judge, struct result *r, GEr
 
 /* ---- its trace ---- */
 
+/* What the guest could tell. */
+struct knowing {
+	RsTraceVerdict *verdict;
+	GPtrArray *enabled; /* of RsTraceEventGlob */
+};
+
+/* An event that is off never happens, so an expectation of it is a mistake. */
 static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointer data)
 {
-	rs_trace_verdict_know(data, origin, event);
+	const struct knowing *knowing = data;
+	bool enabled = false;
+
+	for (guint i = 0; i < knowing->enabled->len; i++)
+		enabled |= rs_trace_event_glob_matches(knowing->enabled->pdata[i], origin->name,
+						       event);
+	if (enabled)
+		rs_trace_verdict_know(knowing->verdict, origin, event);
+}
+
+static GPtrArray *globs_of(char **texts)
+{
+	GPtrArray *globs = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_event_glob_free);
+
+	for (char **text = texts; text && *text; text++) {
+		RsTraceEventGlob *glob = rs_trace_event_glob_new(*text, NULL);
+
+		if (glob)
+			g_ptr_array_add(globs, glob);
+	}
+	return globs;
 }
 
 static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, struct result *r,
 		       GError **error)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
+	g_autoptr(GPtrArray) enabled = globs_of(judge->enabled);
+	struct knowing knowing = {.verdict = verdict, .enabled = enabled};
 	const RsTraceRecord *record;
 	GError *why = NULL;
 
 	if (!reader)
 		return false;
-	rs_trace_reader_set_event_func(reader, know, verdict);
+	rs_trace_reader_set_event_func(reader, know, &knowing);
 	while ((record = rs_trace_reader_next(reader, NULL, &why))) {
 		const RsTraceSample sample = {
 			.record = record,

@@ -12,6 +12,7 @@ struct rs_test_judge {
 	/* The caller's. */
 	GPtrArray *expectations; /* rs-trace-expectation.h */
 	bool may_lose;
+	char **enabled; /* globs of events; others of the guest are as if they were not there */
 	const char *trace, *result, *serial; /* paths; there may be no `serial` */
 	bool may_go_on;                      /* it need not end by itself */
 	uint64_t timeout_ns;

@@ -102,6 +102,9 @@ def test_broken():
         first = r.out.split('\n', 1)[0]
         check(f'FAIL {name}: broken spec: ' in first and why in first, f'it is said why: {first}')
         check(f'at {name}.spec:{line_of(text, line)}\n' in r.out, 'and where')
+    # An event that is there, but off, never happens.
+    write('off', '[expect x]\nnever = irq:tick')
+    check("no event matches 'irq:tick'" in run(2, 'off.spec').out, 'an event that is not enabled is a mistake')
     # What the run itself refuses: nothing passes that was not traced as it was to be.
     for name, key, why in (('glob', 'enable = shed:*', "no event matches 'shed:*'"),
                            ('filter', 'enable = sched:*\nfilter = sched:switch: nix == 3', 'bad filter'),

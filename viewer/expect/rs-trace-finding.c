@@ -57,6 +57,8 @@ static void broken(RsTraceFinding *f, const char *why)
 
 	g_free(f->why);
 	f->kind = RS_TRACE_FINDING_BROKEN;
+	f->record = RS_TRACE_VERDICT_NONE;
+	f->nearest = FALSE;
 	f->why = rs_trace_escape(last ? last + 1 : why, -1, NULL);
 }
 
@@ -183,6 +185,13 @@ static void judge_pair(const RsTraceWatch *watch, RsTraceFinding *f)
 
 	rs_trace_latency_result(watch->latency, &r);
 	n = rs_trace_distribution_count(r.ns);
+	if (r.refused || r.without_key) {
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "%" G_GUINT64_FORMAT " records lack the key, and %" G_GUINT64_FORMAT
+		      " were too many at once",
+		      r.without_key, r.refused);
+		return;
+	}
 	if (n < e->least || n > e->most) {
 		g_autofree char *range = show_range(e->least, e->most);
 
@@ -206,8 +215,16 @@ static void judge_pair(const RsTraceWatch *watch, RsTraceFinding *f)
 	}
 }
 
+static void break_unknown(RsTraceFinding *f, const RsTraceEventGlob *glob)
+{
+	g_autofree char *clean = rs_trace_escape(rs_trace_event_glob_text(glob), -1, NULL);
+	g_autofree char *why = g_strdup_printf("no event matches '%s'", clean);
+
+	broken(f, why);
+}
+
 /* A field that no event has, and an event that the guest does not have, are mistakes. */
-static void judge_spec(const RsTraceWatch *watch, RsTraceFinding *f)
+static void judge_spec(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
 {
 	RsTraceSelection *const selections[] = {watch->subject, watch->partner, watch->is};
 
@@ -215,12 +232,13 @@ static void judge_spec(const RsTraceWatch *watch, RsTraceFinding *f)
 		broken(f, watch->broken);
 		return;
 	}
-	if (watch->glob && !watch->known) {
-		g_autofree char *clean =
-			rs_trace_escape(rs_trace_event_glob_text(watch->glob), -1, NULL);
-		g_autofree char *why = g_strdup_printf("no event matches '%s'", clean);
-
-		broken(f, why);
+	/* A trace without a record tells no events. */
+	if (v->told && watch->glob && !watch->known) {
+		break_unknown(f, watch->glob);
+		return;
+	}
+	if (v->told && watch->partner_glob && !watch->partner_known) {
+		break_unknown(f, watch->partner_glob);
 		return;
 	}
 	for (guint i = 0; i < G_N_ELEMENTS(selections); i++) {
@@ -310,6 +328,7 @@ static void judge(const RsTraceVerdict *v, const RsTraceWatch *watch, const RsTr
 	switch (watch->e->kind) {
 	case RS_TRACE_EXPECT_PAIR:
 		judge_pair(watch, f);
+		judge_spec(v, watch, f);
 		return;
 	case RS_TRACE_EXPECT_SERIAL:
 	case RS_TRACE_EXPECT_SERIAL_NEVER:
@@ -320,7 +339,7 @@ static void judge(const RsTraceVerdict *v, const RsTraceWatch *watch, const RsTr
 		return;
 	default:
 		judge_event(v, watch, f);
-		judge_spec(watch, f);
+		judge_spec(v, watch, f);
 	}
 }
 

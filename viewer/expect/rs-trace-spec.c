@@ -427,6 +427,10 @@ static char *expand(const RsTraceSpec *spec, const char *group, const char *key,
 			return NULL;
 		}
 		g_string_append(out, is);
+		if (out->len > RS_TRACE_SPEC_MAX) {
+			rs_trace_spec_blame(spec, group, key, error, "this becomes too long");
+			return NULL;
+		}
 	}
 	g_string_append(out, value);
 	return g_string_free(g_steal_pointer(&out), FALSE);
@@ -442,6 +446,22 @@ char *rs_trace_spec_get(const RsTraceSpec *spec, const char *group, const char *
 	if (!value && chosen && g_str_equal(group, "guest"))
 		return g_strdup(chosen);
 	return value ? expand(spec, group, key, g_strchomp(value), error) : NULL;
+}
+
+gboolean rs_trace_spec_check(const RsTraceSpec *spec, GError **error)
+{
+	g_auto(GStrv) groups = g_key_file_get_groups(spec->file, NULL);
+	GError *why = NULL;
+
+	for (char **group = groups; !why && *group; group++) {
+		g_auto(GStrv) keys = g_key_file_get_keys(spec->file, *group, NULL, NULL);
+
+		for (char **key = keys; !why && key && *key; key++)
+			g_free(rs_trace_spec_get(spec, *group, *key, &why));
+	}
+	if (why)
+		g_propagate_error(error, why);
+	return !why;
 }
 
 GStrv rs_trace_spec_list(const RsTraceSpec *spec, const char *group, const char *key,

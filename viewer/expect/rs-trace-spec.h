@@ -56,6 +56,8 @@ const char *const *rs_trace_spec_expectations(const RsTraceSpec *spec);
  */
 char *rs_trace_spec_get(const RsTraceSpec *spec, const char *group, const char *key,
 			GError **error);
+/* Whether all values can be had in the case that was chosen. FALSE: as rs_trace_spec_get(). */
+gboolean rs_trace_spec_check(const RsTraceSpec *spec, GError **error);
 /* The same of a list with semicolons, without what is empty; to be freed. */
 GStrv rs_trace_spec_list(const RsTraceSpec *spec, const char *group, const char *key,
 			 GError **error);

@@ -34,9 +34,11 @@ typedef struct {
 	GPtrArray *of_subject, *of_partner; /* columns: what both have in common */
 	GPtrArray *bound;                   /* columns of e->bind */
 	RsTraceLatency *latency;
-	gboolean armed;  /* watches records from now on */
-	guint64 from_ns; /* of `since` */
-	gboolean known;  /* an event of the trace matches the glob */
+	gboolean armed;                 /* watches records from now on */
+	guint64 from_ns;                /* of `since` */
+	gboolean known;                 /* an event of the trace matches the glob */
+	RsTraceEventGlob *partner_glob; /* of the partner, or of a pair's end; NULL: none */
+	gboolean partner_known;
 	/* Subjects: that were as expected; of all; that had no partner; that had one too late. */
 	guint64 count, subjects, alone, n_late;
 	guint64 longest;              /* ns, of those that were late */
@@ -60,6 +62,7 @@ struct _RsTraceVerdict {
 	guint64 lost;
 	RsTracePoint loss; /* the first */
 	gboolean may_lose;
+	gboolean told; /* of an event at least */
 };
 
 #endif

@@ -83,10 +83,16 @@ static RsTraceWatch *watch_new(const RsTraceExpectation *e)
 	columns_of(e->same, watch->of_subject, watch->of_partner);
 	for (char **one = e->bind; one && *one; one++)
 		g_ptr_array_add(watch->bound, column_of(strchr(*one, '=') + 1));
-	if (e->kind == RS_TRACE_EXPECT_PAIR)
+	if (e->kind == RS_TRACE_EXPECT_PAIR) {
+		g_auto(GStrv) halves = g_strsplit(e->subject, "..", 2);
+
 		watch->latency = rs_trace_latency_new(e->subject, e->key, NULL);
-	else if (e->kind <= RS_TRACE_EXPECT_LAST)
+		watch->glob = rs_trace_event_glob_new(halves[0], NULL);
+		watch->partner_glob = rs_trace_event_glob_new(halves[1], NULL);
+	} else if (e->kind <= RS_TRACE_EXPECT_LAST) {
 		watch->glob = glob_of(e->subject);
+		watch->partner_glob = e->partner ? glob_of(e->partner) : NULL;
+	}
 	return watch;
 }
 
@@ -98,6 +104,7 @@ static void watch_free(gpointer data)
 	rs_trace_selection_free(watch->partner);
 	rs_trace_selection_free(watch->is);
 	rs_trace_event_glob_free(watch->glob);
+	rs_trace_event_glob_free(watch->partner_glob);
 	rs_trace_terms_free(watch->terms);
 	rs_trace_latency_free(watch->latency);
 	g_ptr_array_unref(watch->of_subject);
@@ -147,7 +154,7 @@ static void arm(RsTraceVerdict *v, RsTraceWatch *watch)
 	const RsTraceExpectation *e = watch->e;
 	const RsTraceWatch *since = e->since ? find_watch(v, e->since) : NULL;
 
-	if (watch->armed || !watch->glob || (since && !since->count))
+	if (watch->armed || watch->latency || !watch->glob || (since && !since->count))
 		return;
 	select_filled(v, watch, e->subject, &watch->subject);
 	if (watch->subject && e->partner)
@@ -405,11 +412,14 @@ void rs_trace_verdict_add(RsTraceVerdict *v, const RsTraceSample *sample)
 void rs_trace_verdict_know(RsTraceVerdict *v, const RsTraceOrigin *origin,
 			   const RsTraceEvent *event)
 {
+	v->told = TRUE;
 	for (guint i = 0; i < v->watches->len; i++) {
 		RsTraceWatch *watch = v->watches->pdata[i];
 
 		watch->known |= rs_trace_event_glob_matches(watch->glob,
 							    origin ? origin->name : NULL, event);
+		watch->partner_known |= rs_trace_event_glob_matches(
+			watch->partner_glob, origin ? origin->name : NULL, event);
 		if (watch->subject)
 			rs_trace_selection_know(watch->subject, origin, event);
 		if (watch->partner)
