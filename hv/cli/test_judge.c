@@ -48,6 +48,7 @@ static void read_serial(const struct rs_test_judge *judge, struct result *r)
 {
 	r->serial = rs_test_read(judge->serial, SERIAL_MAX, &r->end.serial_size);
 	r->end.serial = r->serial;
+	r->end.serial_cut = r->serial && r->end.serial_size >= SERIAL_MAX;
 }
 
 /* It is our own file, so what is missing in it is a fault of the run. */
@@ -65,6 +66,7 @@ static bool read_result(const struct rs_test_judge *judge, struct result *r, GEr
 	r->over = json_object_get_boolean_member_with_default(o, "over", FALSE);
 	r->signalled = json_object_get_string_member_with_default(o, "signal", NULL) != NULL;
 	r->end.exited = how && g_str_equal(how, "exit");
+	r->end.stopped = r->over;
 	r->end.code = (guint)json_object_get_int_member_with_default(o, "code", 0);
 	r->words = g_strdup_printf("%s%s%s", how ? how : "it goes on", text ? ": " : "",
 				   text ? text : "");

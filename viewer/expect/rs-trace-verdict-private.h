@@ -52,6 +52,15 @@ typedef struct {
 	char *broken; /* why the spec is wrong */
 } RsTraceWatch;
 
+/* What a ring has lost since its last record. */
+typedef struct {
+	guint64 lost;
+	RsTracePoint at;
+} RsTraceTail;
+
+/* They count as lost. */
+void rs_trace_verdict_take_tail(RsTraceVerdict *verdict, RsTraceTail *tail);
+
 struct _RsTraceVerdict {
 	GPtrArray *expectations;
 	GPtrArray *watches; /* of RsTraceWatch, likewise */
@@ -61,6 +70,7 @@ struct _RsTraceVerdict {
 	guint64 records, first_ns, last_ns;
 	guint64 lost;
 	RsTracePoint loss; /* the first */
+	GHashTable *tails; /* source and vCPU -> RsTraceTail */
 	gboolean may_lose;
 	gboolean told; /* of an event at least */
 };

@@ -386,6 +386,34 @@ static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 	}
 }
 
+void rs_trace_verdict_take_tail(RsTraceVerdict *v, RsTraceTail *tail)
+{
+	if (!tail->lost)
+		return;
+	v->lost += tail->lost;
+	note(&v->loss, tail->at);
+	tail->lost = 0;
+}
+
+static void look_at_tail(RsTraceVerdict *v, const RsTraceSample *sample)
+{
+	const RsTraceRecord *record = sample->record;
+	const gpointer ring = GUINT_TO_POINTER(sample->source_index << 12 | record->ring);
+	RsTraceTail *tail = g_hash_table_lookup(v->tails, ring);
+
+	if (!tail) {
+		tail = g_new0(RsTraceTail, 1);
+		g_hash_table_insert(v->tails, ring, tail);
+	}
+	if (record->kind == RS_TRACE_RECORD_LOSS) {
+		if (!tail->lost)
+			tail->at = (RsTracePoint){.ns = record->ns, .number = v->number};
+		tail->lost += record->lost;
+	} else {
+		rs_trace_verdict_take_tail(v, tail);
+	}
+}
+
 void rs_trace_verdict_add(RsTraceVerdict *v, const RsTraceSample *sample)
 {
 	const RsTraceRecord *record = sample->record;
@@ -393,10 +421,7 @@ void rs_trace_verdict_add(RsTraceVerdict *v, const RsTraceSample *sample)
 	if (!v->records++)
 		v->first_ns = record->ns;
 	v->last_ns = MAX(v->last_ns, record->ns);
-	if (record->kind == RS_TRACE_RECORD_LOSS) {
-		v->lost += record->lost;
-		note(&v->loss, (RsTracePoint){.ns = record->ns, .number = v->number});
-	}
+	look_at_tail(v, sample);
 	/* The later ones first: what this record arms watches from the next one on. */
 	for (guint i = v->watches->len; i-- > 0;) {
 		RsTraceWatch *watch = v->watches->pdata[i];
@@ -438,6 +463,7 @@ RsTraceVerdict *rs_trace_verdict_new(GPtrArray *expectations, gboolean may_lose)
 	v->watches = g_ptr_array_new_with_free_func(watch_free);
 	v->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	v->key = g_string_new(NULL);
+	v->tails = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	v->loss.number = RS_TRACE_VERDICT_NONE;
 	for (guint i = 0; i < expectations->len; i++)
 		g_ptr_array_add(v->watches, watch_new(expectations->pdata[i]));
@@ -453,5 +479,6 @@ void rs_trace_verdict_free(RsTraceVerdict *v)
 	g_ptr_array_unref(v->expectations);
 	g_hash_table_unref(v->values);
 	g_string_free(v->key, TRUE);
+	g_hash_table_unref(v->tails);
 	g_free(v);
 }

@@ -40,6 +40,12 @@ typedef struct {
 typedef struct {
 	const char *serial; /* what it wrote; NULL: nobody knows */
 	gsize serial_size;
+	gboolean serial_cut; /* it wrote more */
+	/*
+	 * It was stopped at a moment of ours, perhaps in the middle of a record: what a ring lost
+	 * behind its last record does not count.
+	 */
+	gboolean stopped;
 	gboolean exited; /* with this code; FALSE: it did not end by itself */
 	guint code;
 	const char *end; /* how, in words: "it was stopped after 10 s" */

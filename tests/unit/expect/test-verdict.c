@@ -219,10 +219,29 @@ static void test_ends(void)
 	CHECK("serial = ^ok \\d$\ncount = 1", "", "x: the guest wrote it 2 times, and not 1");
 	CHECK("serial-never = ^ok 2", "", "x: the guest wrote it 1 times");
 	CHECK("serial-never = panic", "", "");
+	{
+		/* Nobody knows what came after that. */
+		const RsTraceRunEnd cut = {.serial = "ok", .serial_size = 2, .serial_cut = TRUE};
+		g_autofree char *is = judge("[expect x]\nserial-never = bug", "", &cut);
+		g_autofree char *fine = judge("[expect x]\nserial = ok", "", &cut);
+
+		g_assert_cmpstr(is, ==, "x: the guest wrote more than the 2 bytes that were read");
+		g_assert_cmpstr(fine, ==, "");
+	}
 }
 
 static void test_losses(void)
 {
+	const RsTraceRunEnd stopped = {.stopped = TRUE, .end = "stopped"};
+	g_autofree char *tail = judge("[expect x]\nevent = sched:switch", "1:3>4 !2", &stopped);
+	g_autofree char *gap =
+		judge("[expect x]\nevent = sched:switch", "1:3>4 !2 5:3>4", &stopped);
+
+	/* It was stopped in the middle of a record, perhaps. */
+	g_assert_cmpstr(tail, ==, "");
+	g_assert_nonnull(strstr(gap, "2 events are lost"));
+	CHECK("event = sched:switch", "1:3>4 !2",
+	      "no loss: 2 events are lost: what is expected of events cannot be known @1");
 	CHECK("event = sched:switch", "1:3>4 !2 5:3>4",
 	      "no loss: 2 events are lost: what is expected of events cannot be known @1");
 }
