@@ -124,7 +124,8 @@ static bool take_times(struct rs_test_case *test, GError **error)
 		return false;
 	if (test->timeout_ns >= NS_PER_MS && (!test->duration_ns || test->duration_ns >= NS_PER_MS))
 		return true;
-	rs_trace_spec_blame(test->spec, "trace", "duration", error,
+	rs_trace_spec_blame(test->spec, test->timeout_ns < NS_PER_MS ? "test" : "trace",
+			    test->timeout_ns < NS_PER_MS ? "timeout" : "duration", error,
 			    "a run takes a millisecond at least");
 	return false;
 }
