@@ -82,7 +82,8 @@ static const char *const reasons[] = {
 	[RS_END_FAULT] = "fault",
 };
 
-int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled)
+int rs_ends_write(const char *path, const struct rs_target_end *end,
+		  const struct rs_ends_result *result)
 {
 	g_autoptr(JsonBuilder) builder = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
@@ -95,8 +96,9 @@ int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, 
 			  end && end->reason == RS_END_EXIT ? (uint64_t)end->code : 0);
 	rs_cli_add_text(builder, "text", text);
 	json_builder_set_member_name(builder, "over");
-	json_builder_add_boolean_value(builder, over);
-	rs_cli_add_text(builder, "signal", signalled ? rs_ends_why(signalled) : "");
+	json_builder_add_boolean_value(builder, result->over);
+	rs_cli_add_text(builder, "signal", result->signalled ? rs_ends_why(result->signalled) : "");
+	rs_cli_add_number(builder, "until_ns", result->until_ns);
 	json_builder_end_object(builder);
 	root = json_builder_get_root(builder);
 	json = json_to_string(root, FALSE);

@@ -26,11 +26,18 @@ const char *rs_ends_why(int signal);
 /* Tells the user how a source ended. Returns the exit code for it. */
 int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *view);
 
+/* What `--result` says besides how the source ended. */
+struct rs_ends_result {
+	bool over;         /* the time that it was given was over */
+	int signalled;     /* the signal that asked for the end; 0: none */
+	uint64_t until_ns; /* until when it ran for sure, on the clock of records; 0: not known */
+};
+
 /*
  * Writes to a file how the only source, or the first of several, ended: one JSON object, which
- * docs/json.md describes. NULL: it has not ended. `over`: its time was over. Returns 0, or an exit
- * code after a message.
+ * docs/json.md describes. NULL: it has not ended. Returns 0, or an exit code after a message.
  */
-int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled);
+int rs_ends_write(const char *path, const struct rs_target_end *end,
+		  const struct rs_ends_result *result);
 
 #endif

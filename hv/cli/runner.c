@@ -50,6 +50,7 @@ struct runner {
 	int code;      /* exit code of the first failure */
 	bool stopping; /* somebody has asked for the end */
 	bool over;     /* the duration is */
+	gint64 ran_us; /* g_get_monotonic_time() then; 0: it is not */
 	int signalled; /* ... by this signal, the first; 0: none came */
 	bool draining; /* the session has ended, and the rest is printed */
 	bool printer_done;
@@ -194,6 +195,7 @@ static gboolean on_duration(gpointer data)
 
 	runner->watches[ON_DURATION] = 0;
 	runner->over = true;
+	runner->ran_us = g_get_monotonic_time();
 	wind_down(runner, "its time is over");
 	return G_SOURCE_REMOVE;
 }
@@ -207,20 +209,40 @@ static void on_printer_done(void *data)
 		wind_down(runner, "the trace is wanted no longer");
 }
 
-/* Of the first source that did not join. */
-static void write_result(struct runner *runner)
+/* The first source that did not join. NULL: there is none. */
+static struct rs_source *find_first(const struct runner *runner)
 {
-	const struct rs_target_end *end = NULL;
-
-	for (guint i = rs_session_n_sources(runner->session); i-- > 0;) {
-		const struct rs_source *source = rs_session_source(runner->session, i);
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++) {
+		struct rs_source *source = rs_session_source(runner->session, i);
 
 		if (!rs_source_joined(source) && !rs_source_is_host(source))
-			end = rs_source_end(source);
+			return source;
 	}
+	return NULL;
+}
+
+/*
+ * Only of a guest that was stopped: when one has ended by itself we see somewhat later, and what it
+ * did not do in between is no fault of its own.
+ */
+static uint64_t until_ns(const struct runner *runner, struct rs_source *source)
+{
+	const uint64_t origin = rs_source_region(source)->header.origin_ns;
+	const uint64_t ns = (uint64_t)runner->ran_us * 1000;
+
+	return runner->ran_us && ns > origin ? ns - origin : 0;
+}
+
+static void write_result(struct runner *runner)
+{
+	struct rs_source *source = find_first(runner);
+	const struct rs_ends_result result = {.over = runner->over,
+					      .signalled = runner->signalled,
+					      .until_ns = source ? until_ns(runner, source) : 0};
+
 	if (runner->config->result)
-		fail(runner,
-		     rs_ends_write(runner->config->result, end, runner->over, runner->signalled));
+		fail(runner, rs_ends_write(runner->config->result,
+					   source ? rs_source_end(source) : NULL, &result));
 }
 
 /* ---- from the session ---- */

@@ -15,12 +15,14 @@
 #define BEFORE 4u /* records of a story before that which it is about */
 #define AFTER 3u
 #define LAST_LINES 8u /* of the console, in the story of a crash */
+#define LAST_BYTES 2048
+#define STORY_MAX 65536u /* bytes */
 
 /* ---- how it ended ---- */
 
 struct result {
 	RsTraceRunEnd end;
-	char *serial, *words;
+	char *serial, *words, *damage;
 	bool over, signalled;
 	uint64_t records; /* of the trace */
 };
@@ -67,6 +69,7 @@ static bool read_result(const struct rs_test_judge *judge, struct result *r, GEr
 	r->signalled = json_object_get_string_member_with_default(o, "signal", NULL) != NULL;
 	r->end.exited = how && g_str_equal(how, "exit");
 	r->end.stopped = r->over;
+	r->end.until_ns = (guint64)json_object_get_int_member_with_default(o, "until_ns", 0);
 	r->end.code = (guint)json_object_get_int_member_with_default(o, "code", 0);
 	r->words = g_strdup_printf("%s%s%s", how ? how : "it goes on", text ? ": " : "",
 				   text ? text : "");
@@ -108,6 +111,17 @@ static GPtrArray *globs_of(char **texts)
 	return globs;
 }
 
+/* Records that cannot be trusted, or that are missing without a count. */
+static void take_damage(RsTraceReader *reader, struct result *r)
+{
+	g_auto(GStrv) remarks = rs_trace_reader_remarks(reader);
+
+	if (!*remarks)
+		return;
+	r->damage = g_strjoinv("; ", remarks);
+	r->end.damage = r->damage;
+}
+
 static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, struct result *r,
 		       GError **error)
 {
@@ -133,6 +147,8 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 	}
 	if (why)
 		g_propagate_error(error, why);
+	else
+		take_damage(reader, r);
 	return !why;
 }
 
@@ -145,8 +161,8 @@ static void show_records(const struct rs_test_judge *judge, guint64 number, GStr
 	const RsTraceRecord *record;
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	for (guint64 at = 0;
-	     reader && at <= number + AFTER && (record = rs_trace_reader_next(reader, NULL, NULL));
+	for (guint64 at = 0; reader && out->len < STORY_MAX && at <= number + AFTER &&
+			     (record = rs_trace_reader_next(reader, NULL, NULL));
 	     at++) {
 		if (at + BEFORE < number)
 			continue;
@@ -172,7 +188,7 @@ static void show_console(const struct result *r, GString *out)
 	const char *text = r->serial, *end = text ? text + r->end.serial_size : NULL, *from = end;
 	unsigned int lines = 0;
 
-	while (from > text && lines <= LAST_LINES)
+	while (from > text && lines <= LAST_LINES && end - from < LAST_BYTES)
 		lines += *--from == '\n';
 	if (from == end)
 		return;
@@ -279,5 +295,6 @@ enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
 	}
 	g_free(r.serial);
 	g_free(r.words);
+	g_free(r.damage);
 	return is;
 }

@@ -67,6 +67,15 @@ void rs_test_report_append_why(GString *out, const struct rs_test_outcome *outco
 	rs_test_report_append(out, outcome->why ? outcome->why : "no reason is known");
 }
 
+bool rs_test_report_append_attempts(GString *out, const struct rs_test_outcome *outcome)
+{
+	if (outcome->verdict != RS_TEST_PASSED || !outcome->first_why)
+		return false;
+	g_string_append_printf(out, "passed at attempt %u; the first said: ", outcome->attempts);
+	rs_test_report_append(out, outcome->first_why);
+	return true;
+}
+
 void rs_test_report_append_seconds(GString *out, int64_t us, unsigned int digits)
 {
 	int64_t unit = 1, all;
@@ -136,6 +145,14 @@ static void human_details(const struct rs_test_outcome *outcome, GString *out)
 	}
 }
 
+static void append_attempts(GString *out, const struct rs_test_outcome *outcome)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (rs_test_report_append_attempts(text, outcome))
+		g_string_append_printf(out, "  %s\n", text->str);
+}
+
 static void human_add(struct rs_test_report *report, const struct rs_test_outcome *outcome,
 		      GString *out)
 {
@@ -147,6 +164,7 @@ static void human_add(struct rs_test_report *report, const struct rs_test_outcom
 		g_string_append(out, "  (");
 		rs_test_report_append_seconds(out, outcome->us, 2);
 		g_string_append(out, " s)\n");
+		append_attempts(out, outcome);
 		break;
 	case RS_TEST_SKIPPED:
 	case RS_TEST_FAILED:

@@ -38,6 +38,8 @@ struct rs_test_outcome {
 	const char *evidence; /* the folder that was kept; NULL: none */
 	const struct rs_test_check *checks;
 	unsigned int n_checks;
+	unsigned int attempts; /* it took, from 1 on; 0: it was not run */
+	const char *first_why; /* if there were several: why the first did not pass; or NULL */
 };
 
 enum rs_test_format {

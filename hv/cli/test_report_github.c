@@ -53,13 +53,30 @@ static void append_message(GString *out, const struct rs_test_outcome *outcome)
 	append_escaped(out, message->str, false);
 }
 
+/* Who looks at a run that is green should know of it. */
+static void add_attempts(GString *out, const struct rs_test_outcome *outcome)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (!rs_test_report_append_attempts(text, outcome))
+		return;
+	g_string_append(out, "::warning ");
+	append_property(out, "file", outcome->spec);
+	append_property(out, ",title", outcome->name);
+	g_string_append(out, "::");
+	append_escaped(out, text->str, false);
+	g_string_append_c(out, '\n');
+}
+
 static void github_add(struct rs_test_report *report, const struct rs_test_outcome *outcome,
 		       GString *out)
 {
 	bool skipped = outcome->verdict == RS_TEST_SKIPPED;
 
-	if (outcome->verdict == RS_TEST_PASSED)
+	if (outcome->verdict == RS_TEST_PASSED) {
+		add_attempts(out, outcome);
 		return;
+	}
 	g_string_append(out, skipped ? "::notice " : "::error ");
 	append_property(out, "file", outcome->spec);
 	if (outcome->line)

@@ -77,9 +77,16 @@ static void append_story(GString *out, const char *story)
 
 static void append_output(GString *out, const struct rs_test_outcome *outcome)
 {
-	if (!outcome->story && !outcome->evidence)
+	g_autoptr(GString) attempts = g_string_new(NULL);
+
+	if (!rs_test_report_append_attempts(attempts, outcome) && !outcome->story &&
+	    !outcome->evidence)
 		return;
 	g_string_append(out, "      <system-out>");
+	if (attempts->len) {
+		append_text(out, attempts->str);
+		g_string_append_c(out, '\n');
+	}
 	if (outcome->story)
 		append_story(out, outcome->story);
 	if (outcome->evidence) {

@@ -35,6 +35,9 @@ char **rs_test_report_failed(const struct rs_test_outcome *outcome);
 void rs_test_report_append(GString *out, const char *text);
 /* Why it did not pass, on one line, with a word before it if no expectation is to blame. */
 void rs_test_report_append_why(GString *out, const struct rs_test_outcome *outcome);
+/* "passed at attempt 2; the first said: WHY". False: it passed at once, or did not, and nothing is
+ * appended. */
+bool rs_test_report_append_attempts(GString *out, const struct rs_test_outcome *outcome);
 /* "0.31", whatever the locale is. `digits`: 1 to 6, of which the last is rounded. */
 void rs_test_report_append_seconds(GString *out, int64_t us, unsigned int digits);
 /* "12 passed, 1 failed, 2 skipped in 3.2 s"; names other verdicts only if there are some. */

@@ -144,6 +144,7 @@ static void tap_add(struct rs_test_report *report, const struct rs_test_outcome 
 		    GString *out)
 {
 	bool ok = outcome->verdict == RS_TEST_PASSED || outcome->verdict == RS_TEST_SKIPPED;
+	g_autoptr(GString) attempts = g_string_new(NULL);
 
 	if (outcome->n_checks && outcome->verdict != RS_TEST_SKIPPED)
 		append_checks(out, outcome);
@@ -154,6 +155,8 @@ static void tap_add(struct rs_test_report *report, const struct rs_test_outcome 
 		append_description(out, outcome->why ? outcome->why : "no reason is known");
 	}
 	g_string_append_c(out, '\n');
+	if (rs_test_report_append_attempts(attempts, outcome))
+		g_string_append_printf(out, "# %s\n", attempts->str);
 	if (!ok)
 		append_diagnostics(out, outcome);
 }

@@ -2,6 +2,7 @@
 /* `ringside test`: runs specs, and says which of them passed. */
 #include "base/output.h"
 #include "cli/test_case.h"
+#include "cli/test_progress.h"
 #include "cli/verb.h"
 
 #include <glib-unix.h>
@@ -21,13 +22,24 @@
 struct options {
 	char *format, *report, *output;
 	char **tags;
-	int jobs;
+	int jobs, retries;
 	gboolean keep, list, view, fail_fast;
+};
+
+/* A file that was read, or why it could not be. */
+struct spec {
+	RsTraceSpec *spec;
+	GError *broken;
 };
 
 struct run {
 	const struct options *options;
-	GPtrArray *cases; /* of struct rs_test_case */
+	GPtrArray *specs;          /* of struct spec */
+	GPtrArray *cases;          /* of struct rs_test_case; NULL: it is over, and was told */
+	struct rs_test_case *told; /* the last of those, until nobody is in it */
+	struct rs_test_fixtures *fixtures;
+	GHashTable *shared;
+	struct rs_test_progress *progress;
 	guint next, going;
 	bool stopping;
 	gint64 began;
@@ -35,7 +47,7 @@ struct run {
 	struct rs_test_report *shown, *written; /* `written` NULL: no file is asked for */
 	GString *file;                          /* what it gets */
 	guint verdicts[RS_TEST_SKIPPED + 1];
-	const char *evidence; /* of the first that failed */
+	char *evidence; /* of the first that failed */
 };
 
 /* ---- which specs ---- */
@@ -91,6 +103,7 @@ static bool is_wanted(const struct options *o, const struct rs_test_case *test)
 
 static void show(struct run *run, GString *text)
 {
+	rs_test_progress_hide(run->progress);
 	fwrite(text->str, 1, text->len, stdout);
 	fflush(stdout);
 	g_string_truncate(text, 0);
@@ -113,23 +126,40 @@ static void start_more(struct run *run);
 static void stop_all(struct run *run)
 {
 	run->stopping = true;
-	for (guint i = 0; i < run->next; i++)
-		rs_test_case_stop(run->cases->pdata[i]);
+	for (guint i = 0; i < run->cases->len; i++) {
+		struct rs_test_case *test = run->cases->pdata[i];
+
+		if (test && i < run->next)
+			rs_test_case_stop(test);
+		else if (test)
+			rs_test_case_skip(test);
+	}
 }
 
 static void on_done(struct rs_test_case *test, void *data)
 {
 	struct run *run = data;
 	const struct rs_test_outcome *outcome = rs_test_case_outcome(test);
+	guint at;
 
 	run->going--;
 	run->verdicts[outcome->verdict]++;
 	if (!run->evidence && outcome->verdict == RS_TEST_FAILED)
-		run->evidence = outcome->evidence;
+		run->evidence = g_strdup(outcome->evidence);
 	report(run, outcome);
-	if (run->options->fail_fast && outcome->verdict == RS_TEST_FAILED)
+	if (g_ptr_array_find(run->cases, test, &at))
+		run->cases->pdata[at] = NULL;
+	rs_test_case_free(run->told);
+	run->told = test;
+	if (run->options->fail_fast && outcome->verdict == RS_TEST_FAILED && !run->stopping)
 		stop_all(run);
 	start_more(run);
+}
+
+static bool is_over(const struct run *run)
+{
+	return !run->going && (run->stopping || run->next == run->cases->len) &&
+	       !rs_test_fixtures_busy(run->fixtures);
 }
 
 static void start_more(struct run *run)
@@ -139,18 +169,45 @@ static void start_more(struct run *run)
 		run->going++;
 		rs_test_case_start(run->cases->pdata[run->next++]);
 	}
-	if (!run->going && (run->stopping || run->next == run->cases->len))
+	if (is_over(run))
 		g_main_loop_quit(run->loop);
+}
+
+static void on_fixture(void *data)
+{
+	start_more(data);
 }
 
 static gboolean on_signal(gpointer data)
 {
 	struct run *run = data;
 
+	/* Twice: at once. */
+	if (run->stopping)
+		rs_test_fixtures_kill(run->fixtures);
 	stop_all(run);
-	if (!run->going)
+	if (is_over(run))
 		g_main_loop_quit(run->loop);
 	return G_SOURCE_CONTINUE;
+}
+
+static void show_running(void *data, GString *out)
+{
+	const struct run *run = data;
+	guint done = run->next - run->going;
+
+	g_string_append_printf(out, "%u of %u", done, run->cases->len);
+	for (guint i = 0; i < run->next; i++) {
+		const struct rs_test_case *test = run->cases->pdata[i];
+		const int64_t us = test ? rs_test_case_running_us(test) : -1;
+
+		if (us < 0)
+			continue;
+		g_string_append(out, "  ");
+		rs_trace_append_escaped(out, rs_test_case_name(test),
+					strlen(rs_test_case_name(test)), NULL);
+		g_string_append_printf(out, " %.1f s", (double)us / 1e6);
+	}
 }
 
 static gboolean begin(gpointer data)
@@ -166,10 +223,12 @@ static void run_all(struct run *run)
 			   g_unix_signal_add(SIGHUP, on_signal, run)};
 
 	run->loop = g_main_loop_new(NULL, FALSE);
+	run->progress = rs_test_progress_new(show_running, run);
 	g_idle_add(begin, run);
 	g_main_loop_run(run->loop);
 	for (guint i = 0; i < G_N_ELEMENTS(watches); i++)
 		g_source_remove(watches[i]);
+	g_clear_pointer(&run->progress, rs_test_progress_free);
 	g_main_loop_unref(run->loop);
 }
 
@@ -203,25 +262,44 @@ static int list_cases(const GPtrArray *cases)
 	return RS_CLI_OK;
 }
 
+static void spec_free(gpointer data)
+{
+	struct spec *spec = data;
+
+	rs_trace_spec_free(spec->spec);
+	g_clear_error(&spec->broken);
+	g_free(spec);
+}
+
 static void add_cases(struct run *run, const char *path)
 {
 	const struct options *o = run->options;
-	g_autoptr(RsTraceSpec) spec = rs_trace_spec_load(path, NULL);
-	guint n = spec ? rs_trace_spec_n_cases(spec) : 1;
+	struct spec *spec = g_new0(struct spec, 1);
+	guint n;
 
+	spec->spec = rs_trace_spec_load(path, &spec->broken);
+	g_ptr_array_add(run->specs, spec);
+	n = spec->spec ? rs_trace_spec_n_cases(spec->spec) : 1;
 	for (guint i = 0; i < n; i++) {
 		const struct rs_test_case_config config = {.path = path,
+							   .spec = spec->spec,
+							   .broken = spec->broken,
 							   .number = i,
 							   .folder = o->output,
 							   .keep = o->keep,
+							   .retries = o->retries,
+							   .fixtures = run->fixtures,
+							   .shared = run->shared,
 							   .done = on_done,
 							   .data = run};
 		struct rs_test_case *test = rs_test_case_new(&config);
 
-		if (is_wanted(o, test))
+		if (is_wanted(o, test)) {
 			g_ptr_array_add(run->cases, test);
-		else
+		} else {
+			rs_test_case_skip(test);
 			rs_test_case_free(test);
+		}
 	}
 }
 
@@ -251,6 +329,8 @@ static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_fo
 	if (run->written)
 		rs_test_report_begin(run->written, run->file);
 	run_all(run);
+	/* What passed goes now. */
+	g_clear_pointer(&run->told, rs_test_case_free);
 	/* Only if there is nothing in it, and it was not there before. */
 	if (!had_folder)
 		g_rmdir(run->options->output);
@@ -293,39 +373,76 @@ static int view(const char *folder)
 	return rs_cli_fail(RS_CLI_FAILED, "ringside view could not be started");
 }
 
+static void free_case(gpointer test)
+{
+	rs_test_case_free(test);
+}
+
+static void run_init(struct run *run, const struct options *o)
+{
+	*run = (struct run){
+		.options = o,
+		.specs = g_ptr_array_new_with_free_func(spec_free),
+		.cases = g_ptr_array_new_with_free_func(free_case),
+		.shared = rs_test_shared_new(),
+		.file = g_string_new(NULL),
+	};
+	run->fixtures = rs_test_fixtures_new(o->output, o->keep, on_fixture, run);
+}
+
+static void run_clear(struct run *run)
+{
+	g_ptr_array_unref(run->cases);
+	rs_test_case_free(run->told);
+	g_hash_table_unref(run->shared);
+	rs_test_fixtures_free(run->fixtures);
+	g_ptr_array_unref(run->specs);
+	g_string_free(run->file, TRUE);
+	g_free(run->evidence);
+}
+
+static int do_specs(struct run *run, int argc, char **argv, enum rs_test_format format)
+{
+	const struct options *o = run->options;
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	int code = find_specs(argc, argv, paths);
+
+	for (guint i = 0; i < paths->len && !code; i++)
+		add_cases(run, paths->pdata[i]);
+	if (code)
+		return code;
+	if (!run->cases->len)
+		return rs_cli_fail(SPEC_BROKEN, "no spec has that tag");
+	if (o->list)
+		return list_cases(run->cases);
+	return run_cases(run, o->report ? RS_TEST_HUMAN : format, format);
+}
+
 static int run_specs(const struct rs_verb *verb, struct options *o, int argc, char **argv)
 {
-	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GPtrArray) cases =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rs_test_case_free);
-	struct run run = {.options = o, .cases = cases};
 	enum rs_test_format format;
+	struct run run;
 	int code;
 
 	if (!take_format(o->format, &format))
 		return rs_cli_usage(verb, "--format is human, tap, junit or github");
 	if (o->jobs < 1 || o->jobs > 1024)
 		return rs_cli_usage(verb, "--jobs is a number of runs, 1 to 1024");
+	if (o->retries < -1 || o->retries > 100)
+		return rs_cli_usage(verb, "--retries is 0 to 100");
 	if (argc < 2)
 		return rs_cli_usage(verb, "no spec is named");
-	code = find_specs(argc, argv, paths);
-	for (guint i = 0; i < paths->len && !code; i++)
-		add_cases(&run, paths->pdata[i]);
-	if (code)
-		return code;
-	if (!cases->len)
-		return rs_cli_fail(SPEC_BROKEN, "no spec has that tag");
-	if (o->list)
-		return list_cases(cases);
-	run.file = g_string_new(NULL);
-	code = run_cases(&run, o->report ? RS_TEST_HUMAN : format, format);
-	g_string_free(run.file, TRUE);
-	return o->view && run.evidence ? view(run.evidence) : code;
+	run_init(&run, o);
+	code = do_specs(&run, argc, argv, format);
+	if (o->view && run.evidence)
+		code = view(run.evidence);
+	run_clear(&run);
+	return code;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.jobs = (int)g_get_num_processors()};
+	struct options o = {.jobs = (int)g_get_num_processors(), .retries = -1};
 	const GOptionEntry options[] = {
 		{"jobs", 'j', 0, G_OPTION_ARG_INT, &o.jobs,
 		 "So many runs at a time (as many as there are CPUs)", "N"},
@@ -340,6 +457,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Keep what failed there (" FOLDER ")", "FOLDER"},
 		{"fail-fast", 0, 0, G_OPTION_ARG_NONE, &o.fail_fast,
 		 "End all runs once a test has failed", NULL},
+		{"retries", 0, 0, G_OPTION_ARG_INT, &o.retries,
+		 "Try what failed so often again (as each spec says)", "N"},
 		{"keep", 0, 0, G_OPTION_ARG_NONE, &o.keep, "Keep what passed, too", NULL},
 		{"view", 0, 0, G_OPTION_ARG_NONE, &o.view,
 		 "Show the trace of the first that failed", NULL},

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "seed.h"
 #include "../unit/analysis/items.h"
+#include "expect/rs-trace-setup.h"
 #include "expect/rs-trace-verdict.h"
 
 #include <stdlib.h>
@@ -74,6 +75,7 @@ static void judge(GPtrArray *expectations, struct rs_fuzz_input in)
 				   .serial_size = how & 1 ? 0 : sizeof(serial) - 1,
 				   .exited = !(how & 2),
 				   .code = how >> 4,
+				   .until_ns = how & 8 ? 5000 : 0,
 				   .end = "it was stopped"};
 	g_autoptr(RsTraceVerdict) verdict = rs_trace_verdict_new(expectations, !!(how & 4));
 	g_autoptr(GPtrArray) found = NULL;
@@ -102,7 +104,7 @@ static void try_case(const RsTraceSpec *spec, struct rs_fuzz_input in)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) expectations = rs_trace_expectations_new(spec, &error);
-	guint64 ns;
+	g_autoptr(RsTraceSetup) setup = NULL;
 
 	check_error(expectations, error);
 	if (!rs_trace_spec_has(spec, "guest", "kernel")) {
@@ -110,8 +112,9 @@ static void try_case(const RsTraceSpec *spec, struct rs_fuzz_input in)
 		rs_trace_spec_blame(spec, "guest", NULL, &error, "there is no kernel");
 		check_error(NULL, error);
 	}
-	rs_trace_spec_duration(spec, "test", "timeout", &ns, NULL);
-	g_strfreev(rs_trace_spec_list(spec, "test", "tags", NULL));
+	g_clear_error(&error);
+	setup = rs_trace_setup_new(spec, NULL, &error);
+	check_error(setup, error);
 	if (expectations)
 		judge(expectations, in);
 }
@@ -137,8 +140,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	spec = rs_trace_spec_new("a", text ? text : "", length, &error);
 	check_error(spec, error);
 	for (guint i = 0; spec && i < MIN(rs_trace_spec_n_cases(spec), CASES); i++) {
-		rs_trace_spec_choose(spec, i);
-		try_case(spec, in);
+		g_autoptr(RsTraceSpec) one = rs_trace_spec_new_case(spec, i);
+
+		try_case(one, in);
 	}
 	return 0;
 }
@@ -163,7 +167,8 @@ static void rs_fuzz_seeds(void)
 			   "[guest]\nkernel = k\ncpus = 2\n[trace]\nenable = sched:*; demo:*\n"
 			   "[expect switches]\nevent = sched:switch: next == 4\ncount = 1..3\n"
 			   "bind = who=next\n[expect later]\nevent = sched:switch: prev == $who\n"
-			   "since = switches\nwithin = 20ns\n[expect none]\nnever = demo:all: "
+			   "since = switches\nuntil = end\nwithin = 20ns\n[expect end]\n"
+			   "event = sched:switch: next == 7\n[expect none]\nnever = demo:all: "
 			   "COMM == \"x\"\n");
 	put_seed("partners", "[matrix]\ncpus = 1; 2\naccel = tcg; kvm\n[guest]\ndemo = true\n"
 			     "[expect each]\neach = sched:switch\nthen = demo:all\nsame = pid\n"

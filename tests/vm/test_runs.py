@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 from harness import HERE, Background, Ringside, check, need, run_tests, wait_for
 
@@ -108,7 +109,7 @@ def test_broken():
     # What the run itself refuses: nothing passes that was not traced as it was to be.
     for name, key, why in (('glob', 'enable = shed:*', "no event matches 'shed:*'"),
                            ('filter', 'enable = sched:*\nfilter = sched:switch: nix == 3', 'bad filter'),
-                           ('cpus', 'enable = sched:*\n[matrix]\ncpus = many', 'Cannot parse integer value')):
+                           ('cpus', 'enable = sched:*\n[matrix]\ncpus = many', 'this is no number')):
         with open(f'{name}.spec', 'w', encoding='utf-8') as f:
             f.write(f'{PATIENT}[guest]\nkernel = {DEMO}\naccel = {ACCEL}\nappend = rounds=2\n'
                     f'[trace]\n{key}\n[expect x]\nserial = demo\n')
@@ -183,6 +184,103 @@ def test_not_run():
     text = write('none', GOOD, kernel='none')
     r = run(2, 'none.spec')
     check(f'none.spec:{line_of(text, "kernel = none")}\n' in r.out, 'a kernel that is not there')
+
+
+def spec(path, guest, trace='enable = sched:*; task:*', test=PATIENT, expect=GOOD):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(f'{test}[guest]\naccel = {ACCEL}\n{guest}\n[trace]\n{trace}\n{expect}\n')
+
+
+def test_commands():
+    """What is done on the host before and after a guest."""
+    folder('commands')
+    guest = f'kernel = {DEMO}\nappend = rounds=2'
+    spec('a.spec', guest, test=PATIENT + 'setup = echo $RINGSIDE_SESSION > before; ls "$RINGSIDE_FOLDER"\n'
+         'teardown = test -e "$RINGSIDE_FOLDER/trace" && echo > after\n')
+    run(0, 'a.spec')
+    check({'before', 'after'} <= set(kept('.')), 'both were done, in the folder of the spec')
+    with open('before', encoding='utf-8') as f:
+        check(f.read().startswith('test-'), 'they know the session')
+    spec('a.spec', guest, test=PATIENT + 'setup = echo no luck; exit 3\nteardown = echo > torn\n')
+    r = run(3, 'a.spec')
+    check('not run: the setup ended with code 3' in r.out and 'torn' in kept('.'), 'a setup that fails')
+    with open('ringside-test/a/setup', encoding='utf-8') as f:
+        check(f.read() == 'no luck\n', 'what it said is kept')
+    spec('a.spec', guest, test='[test]\nsetup = sleep 1000 & sleep 1000\ntimeout = 1s\n')
+    check('the setup did not end in time' in run(3, 'a.spec').out, 'a setup that hangs')
+    check(not below(os.getpid()), 'leaves nothing behind')
+    spec('a.spec', guest, test=PATIENT + 'teardown = exit 4\n')
+    check('the teardown ended with code 4' in run(3, 'a.spec').out, 'a teardown that fails')
+
+
+def test_fixtures():
+    folder('fixtures')
+    with open('kernel.fixture', 'w', encoding='utf-8') as f:
+        f.write(f'[fixture]\nsetup = cp {DEMO} "$RINGSIDE_FOLDER/k" && echo up >> ups\n'
+                'teardown = ls "$RINGSIDE_FOLDER" > downs\n')
+    for name in 'ab':
+        spec(f'{name}.spec', 'kernel = ${kernel}/k\nappend = rounds=${n}', test=PATIENT + 'fixtures = kernel.fixture\n',
+             expect='[matrix]\nn = 2; 3\n' + GOOD)
+    check('4 passed' in run(0, '.').out, 'all have it')
+    with open('ups', encoding='utf-8') as ups, open('downs', encoding='utf-8') as downs:
+        check(ups.read() == 'up\n' and 'k\n' in downs.read(), 'it was up once, and went down')
+    check('ringside-test' not in kept('.'), 'and its folder is gone')
+    with open('kernel.fixture', 'w', encoding='utf-8') as f:
+        f.write('[fixture]\nsetup = echo no luck; exit 3\n')
+    r = run(3, 'a.spec')
+    check(r.out.count('not run: the setup of fixture kernel ended with code 3') == 2, 'one that fails')
+    with open('kernel.fixture', 'w', encoding='utf-8') as f:
+        f.write('[fixture]\nserver = echo $$ > pid; exec sleep 1000\n'
+                'teardown = kill -0 $(cat pid) && echo > alive\n')
+    spec('c.spec', f'kernel = {DEMO}\nappend = rounds=2', test=PATIENT + 'fixtures = kernel.fixture\n'
+         'setup = while ! kill -0 $(cat pid); do sleep 0.05; done\n')
+    run(0, 'c.spec')
+    check('alive' in kept('.') and not below(os.getpid()), 'a server lives as long as its fixture')
+    with open('kernel.fixture', 'w', encoding='utf-8') as f:
+        f.write('[fixture]\nstep = 3\n')
+    check("kernel.fixture:2: there is no key 'step' here" in run(2, 'a.spec').out, 'a broken one')
+    os.unlink('kernel.fixture')
+    check('No such file' in run(2, 'a.spec').out, 'none')
+
+
+def test_retries():
+    folder('retries')
+    for name in ('first', 'second'):
+        spec(f'{name}.spec', f'kernel = {DEMO}\nappend = rounds=1 crash=exit:${{code}}',
+             test=PATIENT + f'setup = test -e {name} || {{ touch {name}; exit 3; }}\n',
+             expect='[matrix]\ncode = 0\n' + GOOD)
+    check('the setup ended with code 3' in run(3, 'first.spec').out, 'none is made by itself')
+    r = run(0, '--retries', '2', 'second.spec')
+    check('passed at attempt 2; the first said: the setup ended with code 3' in r.out, 'one is told')
+    write('bad', BAD, head=PATIENT + 'retries = 1\n')
+    r = run(1, 'bad.spec')
+    check('FAIL bad: none: it happened' in r.out, 'what fails each time has failed')
+    check('task:exit' in check_evidence('ringside-test/bad'), 'with the evidence of the last')
+
+
+def test_boot_once():
+    """Cases with the same guest and trace are judged by one run."""
+    folder('once')
+    spec('a.spec', f'kernel = {DEMO}\nappend = rounds=2', test=PATIENT + 'boot = once\nsetup = echo >> boots\n',
+         expect='[matrix]\nn = 1; 2; 4000\n[expect x]\nevent = task:create\ncount = ${n}..')
+    r = run(1, 'a.spec')
+    check('2 passed, 1 failed' in r.out, 'each is judged by itself')
+    with open('boots', encoding='utf-8') as f:
+        check(f.read() == '\n', 'of one boot')
+    check(len(kept('ringside-test')) == 1, 'with one folder')
+
+
+def test_limits():
+    """A run that writes too much, and what a program leaves behind."""
+    folder('limits')
+    spec('big.spec', f'kernel = {DEMO}\nappend = flood', 'enable = *\nloss = allowed', PATIENT + 'disk = 200K\n')
+    check('it wrote more than 200.0\xa0KiB, and was stopped' in run(1, 'big.spec').out, 'it is stopped')
+    check('load:flood' in check_evidence('ringside-test/big'), 'with the trace so far')
+    with open('left.spec', 'w', encoding='utf-8') as f:
+        f.write('[guest]\nhosted = /bin/sh -c "setsid sleep 1000 & setsid sh -c \'sleep 1000 & sleep 1000\' & exit 0"\n'
+                '[trace]\nenable = *\n[expect x]\nexit = 0\n')
+    run(3, 'left.spec')
+    check(not below(os.getpid()), 'nothing is left of what a program has started')
 
 
 def test_serial():
@@ -311,6 +409,41 @@ def test_interrupted():
     check_gone(found)
 
 
+def test_interrupted_twice():
+    """Who is in a hurry does not wait for a guest's end, and leaves nothing behind either."""
+    folder('twice')
+    test, found = begin(2)
+    for process in found:
+        if process[0] in [child[0] for child in children(test.process.pid)]:
+            os.kill(process[0], signal.SIGSTOP)
+    test.process.send_signal(signal.SIGINT)
+    wait_for('no end', lambda: not test.process.poll())
+    time.sleep(0.5)
+    check(test.process.poll() is None, 'runs that stand still do not end')
+    test.process.send_signal(signal.SIGINT)
+    code, out, _ = test.end()
+    check(code == 3 and out.count(b': not run: it was interrupted') == 2, f'they are killed: {code} {out}')
+    check_gone(found)
+
+
+def test_progress():
+    """A terminal shows what is going on, and what is told stays readable."""
+    folder('progress')
+    write('a', GOOD, append='rounds=20')
+    main, other = os.openpty()
+    with subprocess.Popen([RINGSIDE, 'test', 'a.spec'], stdin=other, stdout=other, stderr=other) as p:
+        os.close(other)
+        text = b''
+        try:
+            while part := os.read(main, 4096):
+                text += part
+        except OSError:
+            pass
+    os.close(main)
+    check(p.returncode == 0 and re.search(rb'\r\x1b\[K0 of 1  a \d+\.\d s', text), f'it is shown: {text}')
+    check(re.search(rb'\r\x1b\[K\x1b\[32mok\x1b\[0m   a ', text), 'and goes')
+
+
 def test_interrupted_early():
     """No guest is left behind that has just been started."""
     folder('early')
@@ -334,4 +467,5 @@ def test_killed():
 
 need(ACCEL)
 run_tests([test_passes, test_fails, test_broken, test_matrix, test_tags, test_ends, test_times,
-           test_not_run, test_serial, test_reports, test_interrupted, test_interrupted_early, test_killed], sys.argv[4:])
+           test_not_run, test_commands, test_fixtures, test_retries, test_boot_once, test_limits, test_serial,
+           test_reports, test_progress, test_interrupted, test_interrupted_twice, test_interrupted_early, test_killed], sys.argv[4:])

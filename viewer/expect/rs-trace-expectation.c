@@ -17,10 +17,12 @@ static const struct {
 } kinds[] = {
 	{"event",
 	 RS_TRACE_EXPECT_EVENT,
-	 {"count", "rate", "then", "after", "same", "within", "since", "bind"}},
-	{"never", RS_TRACE_EXPECT_NEVER, {"within", "since"}},
-	{"each", RS_TRACE_EXPECT_EACH, {"then", "after", "same", "open", "within", "since"}},
-	{"last", RS_TRACE_EXPECT_LAST, {"is", "since"}},
+	 {"count", "rate", "then", "after", "same", "within", "since", "until", "bind"}},
+	{"never", RS_TRACE_EXPECT_NEVER, {"within", "since", "until"}},
+	{"each",
+	 RS_TRACE_EXPECT_EACH,
+	 {"then", "after", "same", "open", "within", "since", "until"}},
+	{"last", RS_TRACE_EXPECT_LAST, {"is", "since", "until"}},
 	{"pair", RS_TRACE_EXPECT_PAIR, {"key", "count", "p50", "p90", "p99", "max"}},
 	{"serial", RS_TRACE_EXPECT_SERIAL, {"count"}},
 	{"serial-never", RS_TRACE_EXPECT_SERIAL_NEVER, {NULL}},
@@ -48,6 +50,7 @@ static void expectation_free(gpointer data)
 	g_strfreev(e->bind);
 	g_free(e->is);
 	g_free(e->since);
+	g_free(e->until);
 	g_free(e->key);
 	g_free(e);
 }
@@ -63,8 +66,9 @@ char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing
 		const char *value;
 		g_autofree char *name = NULL;
 
-		if (*event != '$') {
-			g_string_append_c(out, *event++);
+		if (*event != '$' || *end == '$') {
+			g_string_append_c(out, *event);
+			event += *event == '$' ? 2 : 1;
 			continue;
 		}
 		while (g_ascii_isalnum(*end) || *end == '_')
@@ -82,6 +86,27 @@ char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing
 	return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
+/*
+ * A "$NAME" in quotes: its value would be a part of a text, and may have quotes itself. NULL: there
+ * is none.
+ */
+static const char *find_quoted(const char *event)
+{
+	gboolean quoted = FALSE;
+
+	for (; *event; event++) {
+		if (*event == '"')
+			quoted = !quoted;
+		else if (quoted && *event == '\\' && event[1])
+			event++;
+		else if (*event == '$' && event[1] == '$')
+			event++;
+		else if (quoted && *event == '$')
+			return event;
+	}
+	return NULL;
+}
+
 /* ---- events ---- */
 
 /* With numbers in place of variables. That is a value of every kind, so far as the syntax goes. */
@@ -93,7 +118,16 @@ static gboolean check_event(Reading *r, const char *key, const char *event)
 	g_autoptr(RsTraceSelection) selection = NULL;
 	g_autoptr(GError) why = NULL;
 	g_autofree char *glob = NULL, *expression = NULL;
+	const char *quoted;
 
+	quoted = find_quoted(event);
+	if (quoted) {
+		rs_trace_spec_blame_part(r->spec, r->group, key, quoted, 0, 1,
+					 "a variable stands for a whole value, so it has no quotes "
+					 "around it; $$ is a $",
+					 r->error);
+		return FALSE;
+	}
 	filled = rs_trace_expect_fill(event, r->bound, &missing);
 	if (!filled) {
 		rs_trace_spec_blame(r->spec, r->group, key, r->error,
@@ -218,6 +252,7 @@ static gboolean take_since(Reading *r)
 				    "no expectation of an event before this has that name");
 		return FALSE;
 	}
+	e->until = rs_trace_spec_get(r->spec, r->group, "until", r->error);
 	if (!rs_trace_spec_has(r->spec, r->group, "within"))
 		return TRUE;
 	if (!e->since && !e->partner) {
@@ -259,6 +294,7 @@ static gboolean take_bindings(Reading *r)
 	e->bind = rs_trace_spec_list(r->spec, r->group, "bind", r->error);
 	for (char **one = e->bind; one && *one; one++) {
 		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
+		g_autofree char *name = NULL;
 		gsize length;
 
 		g_free(*one);
@@ -273,7 +309,13 @@ static gboolean take_bindings(Reading *r)
 		}
 		if (!check_column(r, "bind", *one + length + 1))
 			return FALSE;
-		g_hash_table_insert(r->bound, g_strndup(*one, length), g_strdup("1"));
+		name = g_strndup(*one, length);
+		if (g_hash_table_contains(r->bound, name)) {
+			rs_trace_spec_blame(r->spec, r->group, "bind", r->error,
+					    "'$%s' has a value already", name);
+			return FALSE;
+		}
+		g_hash_table_insert(r->bound, g_steal_pointer(&name), g_strdup("1"));
 	}
 	return TRUE;
 }
@@ -380,14 +422,33 @@ static gboolean take_group(Reading *r)
 	return FALSE;
 }
 
+/* Once all names are known. */
+static gboolean check_until(const RsTraceSpec *spec, const GPtrArray *all, GHashTable *events,
+			    GError **error)
+{
+	for (guint i = 0; i < all->len; i++) {
+		const RsTraceExpectation *e = all->pdata[i];
+		g_autofree char *group = g_strconcat("expect ", e->name, NULL);
+
+		if (!e->until ||
+		    (g_hash_table_contains(events, e->until) && !g_str_equal(e->until, e->name)))
+			continue;
+		rs_trace_spec_blame(spec, group, "until", error,
+				    "no other expectation of an event has that name");
+		return FALSE;
+	}
+	return TRUE;
+}
+
 GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(expectation_free);
 	g_autoptr(GHashTable) bound =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_autoptr(GHashTable) before = g_hash_table_new(g_str_hash, g_str_equal);
+	g_auto(GStrv) names = rs_trace_spec_named(spec, "expect");
 
-	for (const char *const *name = rs_trace_spec_expectations(spec); *name; name++) {
+	for (char **name = names; *name; name++) {
 		g_autofree char *group = g_strconcat("expect ", *name, NULL);
 		GError *why = NULL;
 		Reading reading = {.spec = spec,
@@ -412,5 +473,5 @@ GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error)
 		if (reading.e->kind == RS_TRACE_EXPECT_EVENT)
 			g_hash_table_add(before, reading.e->name);
 	}
-	return g_steal_pointer(&all);
+	return check_until(spec, all, before, error) ? g_steal_pointer(&all) : NULL;
 }

@@ -40,7 +40,11 @@ typedef struct {
 	GStrv same; /* what both have in common: "FIELD", or "FIELD=FIELD" of subject and partner */
 	GStrv bind; /* "NAME=FIELD": what $NAME is later */
 	char *is;   /* an expression of the last one */
-	char *since;         /* an expectation that comes before; NULL: none */
+	/*
+	 * Only what is between the first events of these two, or all if NULL. `since` comes before
+	 * this expectation, `until` may come anywhere.
+	 */
+	char *since, *until;
 	guint64 within;      /* ns, from the partner, or from `since`; G_MAXUINT64: any time */
 	guint64 least, most; /* how often */
 	guint64 open; /* of `each` with a partner after it: so many may still wait at the end */
@@ -58,8 +62,9 @@ typedef struct {
 GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error);
 
 /*
- * An event of an expectation, with the value of each "$NAME" put in: to be freed. NULL: one has
- * no value in `values` (names to texts), and is *missing if that is not NULL; to be freed.
+ * An event of an expectation, with the value of each "$NAME" put in, and "$" for "$$": to be freed.
+ * NULL: one has no value in `values` (names to texts), and is *missing if that is not NULL; to be
+ * freed.
  */
 char *rs_trace_expect_fill(const char *event, GHashTable *values, char **missing);
 

@@ -111,10 +111,22 @@ static void judge_none(const RsTraceWatch *watch, RsTraceFinding *f)
 	}
 }
 
+/* When it began and ceased to watch. */
+static guint64 from_of(const RsTraceVerdict *v, const RsTraceWatch *watch)
+{
+	return watch->since ? watch->since->first.ns : v->first_ns;
+}
+
+static guint64 until_of(const RsTraceVerdict *v, const RsTraceWatch *watch)
+{
+	return watch->until && watch->until->count ? watch->until->first.ns : v->last_ns;
+}
+
 static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
 {
 	const RsTraceExpectation *e = watch->e;
-	const double seconds = (double)(v->last_ns - v->first_ns) / 1e9;
+	const guint64 from = from_of(v, watch), until = until_of(v, watch);
+	const double seconds = until > from ? (double)(until - from) / 1e9 : 0;
 	const double rate = seconds > 0 ? (double)watch->count / seconds : 0;
 	g_autofree char *range = show_range(e->least, e->most);
 
@@ -136,6 +148,8 @@ static gboolean find_waiting(const RsTraceVerdict *v, const RsTraceWatch *watch,
 	GHashTableIter iter;
 	gpointer queue;
 
+	const guint64 end = until_of(v, watch);
+
 	*n = 0;
 	*oldest = (RsTracePoint){.number = RS_TRACE_VERDICT_NONE};
 	g_hash_table_iter_init(&iter, watch->open);
@@ -144,7 +158,7 @@ static gboolean find_waiting(const RsTraceVerdict *v, const RsTraceWatch *watch,
 			const RsTracePoint *point = at->data;
 
 			if (watch->e->within != G_MAXUINT64 &&
-			    v->last_ns - MIN(point->ns, v->last_ns) <= watch->e->within)
+			    end - MIN(point->ns, end) <= watch->e->within)
 				continue;
 			(*n)++;
 			if (point->number < oldest->number)
@@ -387,6 +401,7 @@ GPtrArray *rs_trace_verdict_finish(RsTraceVerdict *v, const RsTraceRunEnd *end)
 	GHashTableIter iter;
 	gpointer tail;
 
+	v->last_ns = MAX(v->last_ns, end->until_ns);
 	g_hash_table_iter_init(&iter, v->tails);
 	while (!end->stopped && g_hash_table_iter_next(&iter, NULL, &tail))
 		rs_trace_verdict_take_tail(v, tail);
@@ -404,6 +419,8 @@ GPtrArray *rs_trace_verdict_finish(RsTraceVerdict *v, const RsTraceRunEnd *end)
 			      "%" G_GUINT64_FORMAT " events are lost: what is expected of events "
 			      "cannot be known",
 			      v->lost);
+		else if (end->damage)
+			unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "%s", end->damage);
 	}
 	return all;
 }

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#define EXPECT "expect "
-
 /* clang-format off */
 G_DEFINE_QUARK(rs-trace-spec-error-quark, rs_trace_spec_error)
 /* clang-format on */
+
+#define MATRIX_NAMES 64u
 
 /* Where something stands: a line from 1 on, and bytes of it. */
 typedef struct {
@@ -17,32 +17,49 @@ typedef struct {
 	guint at, length;
 } Place;
 
+/* All but what is of one case is shared by the cases. */
 struct _RsTraceSpec {
-	char *path;
-	char **lines;
+	char *path; /* a GRefString */
+	GPtrArray *lines;
 	GKeyFile *file;
-	GHashTable *places;  /* "GROUP" or "GROUP\nKEY" -> Place */
-	GPtrArray *expected; /* NULL-terminated names */
-	GPtrArray *names;    /* of the matrix */
-	GPtrArray *values;   /* GStrv of each */
+	GHashTable *places; /* "GROUP" or "GROUP\nKEY" -> Place */
+	GPtrArray *names;   /* of the matrix */
+	GPtrArray *values;  /* GStrv of each */
 	guint n_cases;
-	GHashTable *chosen; /* name of the matrix -> value */
+	/* Of the case. */
+	GHashTable *chosen; /* name of the matrix -> value, which is one of `values` */
+	GHashTable *given;  /* other names -> values */
 	GString *label;
 };
 
-/* What a group may have. */
-static const struct {
+/* What a group may have. One that ends with a space has a name behind it. */
+typedef struct {
 	const char *group;
 	const char *keys[24];
-} known[] = {
-	{"test", {"about", "tags", "timeout"}},
+} Group;
+
+static const Group of_specs[] = {
+	{"test",
+	 {"about", "tags", "timeout", "retries", "setup", "teardown", "fixtures", "boot", "disk"}},
 	{"guest",
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions"}},
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
-	{EXPECT, {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
-		  "count", "rate",  "then", "after", "same", "open",   "within",       "since",
-		  "bind",  "is",    "key",  "p50",   "p90",  "p99",    "max"}},
+	{"matrix", {NULL}},
+	{"expect ", {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
+		     "count", "rate",  "then", "after", "same", "open",   "within",       "since",
+		     "until", "bind",  "is",   "key",   "p50",  "p90",    "p99",          "max"}},
+	{NULL, {NULL}},
 };
+
+static const Group of_fixtures[] = {
+	{"fixture", {"about", "setup", "server", "teardown", "timeout"}},
+	{NULL, {NULL}},
+};
+
+static char *line_at(const RsTraceSpec *spec, guint number)
+{
+	return spec->lines->pdata[number - 1];
+}
 
 /* ---- mistakes ---- */
 
@@ -88,7 +105,7 @@ void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char 
 		place = find_place(spec, group, NULL);
 	if (!place)
 		place = &top;
-	blame_place(spec->path, spec->lines[place->line - 1], place, error, message);
+	blame_place(spec->path, line_at(spec, place->line), place, error, message);
 }
 
 void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const char *key,
@@ -96,7 +113,7 @@ void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const 
 			      GError **error)
 {
 	const Place *whole = find_place(spec, group, key);
-	const char *line = whole ? spec->lines[whole->line - 1] : NULL;
+	const char *line = whole ? line_at(spec, whole->line) : NULL;
 	const char *found = line ? strstr(line + whole->at, part) : NULL;
 	Place place;
 
@@ -123,7 +140,7 @@ static gboolean note(RsTraceSpec *spec, char *name, Place place, GError **error)
 		return TRUE;
 	}
 	message = g_strdup_printf("this is in line %u, too", first->line);
-	blame_place(spec->path, spec->lines[place.line - 1], &place, error, message);
+	blame_place(spec->path, line_at(spec, place.line), &place, error, message);
 	g_free(name);
 	return FALSE;
 }
@@ -133,28 +150,26 @@ static gboolean wrong_line(const RsTraceSpec *spec, guint number, guint at, cons
 {
 	const Place place = {.line = number, .at = at, .length = 1};
 
-	blame_place(spec->path, spec->lines[number - 1], &place, error, what);
+	blame_place(spec->path, line_at(spec, number), &place, error, what);
 	return FALSE;
 }
 
 static gboolean note_group(RsTraceSpec *spec, guint number, char **group, GError **error)
 {
-	char *line = spec->lines[number - 1], *begin = strchr(line, '['), *end = strrchr(line, ']');
+	char *line = line_at(spec, number), *begin = strchr(line, '['), *end = strrchr(line, ']');
 	guint at = (guint)(begin - line);
 
 	if (!end || end < begin + 2 || end[1 + strspn(end + 1, " \t\r")])
 		return wrong_line(spec, number, at, "a group is [NAME]", error);
 	g_free(*group);
 	*group = g_strndup(begin + 1, (gsize)(end - begin - 1));
-	if (g_str_has_prefix(*group, EXPECT))
-		g_ptr_array_add(spec->expected, g_strdup(*group + strlen(EXPECT)));
 	return note(spec, g_strdup(*group),
 		    (Place){.line = number, .at = at, .length = (guint)(end - begin + 1)}, error);
 }
 
 static gboolean note_key(RsTraceSpec *spec, guint number, const char *group, GError **error)
 {
-	char *line = spec->lines[number - 1], *equals = strchr(line, '=');
+	char *line = line_at(spec, number), *equals = strchr(line, '=');
 	guint at = (guint)strspn(line, " \t"), value;
 	g_autofree char *key = NULL;
 	gsize length;
@@ -179,8 +194,8 @@ static gboolean note_places(RsTraceSpec *spec, GError **error)
 	g_autofree char *group = NULL;
 	gboolean good = TRUE;
 
-	for (guint n = 1; good && spec->lines[n - 1]; n++) {
-		const char *begin = spec->lines[n - 1] + strspn(spec->lines[n - 1], " \t\r");
+	for (guint n = 1; good && n <= spec->lines->len; n++) {
+		const char *begin = line_at(spec, n) + strspn(line_at(spec, n), " \t\r");
 
 		if (*begin == '[')
 			good = note_group(spec, n, &group, error);
@@ -208,34 +223,41 @@ static gboolean check_key(const RsTraceSpec *spec, const char *group, const char
 	return FALSE;
 }
 
-static const char *const *keys_of(const char *group)
+static const Group *find_group(const Group *groups, const char *name)
 {
-	for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
-		if (g_str_equal(known[i].group, EXPECT) ? g_str_has_prefix(group, EXPECT)
-							: g_str_equal(group, known[i].group))
-			return known[i].keys;
+	for (; groups->group; groups++) {
+		if (g_str_has_suffix(groups->group, " ") ? g_str_has_prefix(name, groups->group)
+							 : g_str_equal(name, groups->group))
+			return groups;
 	}
 	return NULL;
 }
 
-static gboolean check_group(const RsTraceSpec *spec, const char *group, GError **error)
+static gboolean blame_group(const RsTraceSpec *spec, const Group *groups, const char *name,
+			    GError **error)
 {
-	g_auto(GStrv) keys = g_key_file_get_keys(spec->file, group, NULL, NULL);
-	const char *const *may = keys_of(group);
-	g_autofree char *clean = NULL;
+	g_autofree char *clean = rs_trace_escape(name, -1, NULL);
+	g_autoptr(GString) all = g_string_new(NULL);
 
-	if (g_str_equal(group, "matrix"))
-		return TRUE;
-	if (!may) {
-		clean = rs_trace_escape(group, -1, NULL);
-		rs_trace_spec_blame(spec, group, NULL, error,
-				    "there is no group '%s', but test, guest, matrix, trace and "
-				    "'expect NAME'",
-				    clean);
-		return FALSE;
-	}
-	for (char **key = keys; key && *key; key++) {
-		if (!check_key(spec, group, may, *key, error))
+	for (; groups->group; groups++)
+		g_string_append_printf(all, "%s%s%s", all->len ? ", " : "", groups->group,
+				       g_str_has_suffix(groups->group, " ") ? "NAME" : "");
+	rs_trace_spec_blame(spec, name, NULL, error, "there is no group '%s', but %s", clean,
+			    all->str);
+	return FALSE;
+}
+
+static gboolean check_group(const RsTraceSpec *spec, const Group *groups, const char *name,
+			    GError **error)
+{
+	g_auto(GStrv) keys = g_key_file_get_keys(spec->file, name, NULL, NULL);
+	const Group *group = find_group(groups, name);
+
+	if (!group)
+		return blame_group(spec, groups, name, error);
+	/* A matrix has the names that it wants. */
+	for (char **key = group->keys[0] ? keys : NULL; key && *key; key++) {
+		if (!check_key(spec, name, group->keys, *key, error))
 			return FALSE;
 	}
 	return TRUE;
@@ -246,6 +268,11 @@ static gboolean read_matrix(RsTraceSpec *spec, GError **error)
 	g_auto(GStrv) keys = g_key_file_get_keys(spec->file, "matrix", NULL, NULL);
 
 	spec->n_cases = 1;
+	if (keys && g_strv_length(keys) > MATRIX_NAMES) {
+		rs_trace_spec_blame(spec, "matrix", NULL, error, "this has more than %u names",
+				    MATRIX_NAMES);
+		return FALSE;
+	}
 	for (char **key = keys; key && *key; key++) {
 		GStrv values = rs_trace_spec_list(spec, "matrix", *key, error);
 
@@ -268,7 +295,53 @@ static gboolean read_matrix(RsTraceSpec *spec, GError **error)
 	return TRUE;
 }
 
-static gboolean parse(RsTraceSpec *spec, const char *text, gsize size, GError **error)
+/* Whether any value has that name in it. */
+static gboolean mentions(const RsTraceSpec *spec, const char *name)
+{
+	g_auto(GStrv) groups = g_key_file_get_groups(spec->file, NULL);
+	g_autofree char *what = g_strdup_printf("${%s}", name);
+
+	for (char **group = groups; *group; group++) {
+		g_auto(GStrv) keys = g_key_file_get_keys(spec->file, *group, NULL, NULL);
+
+		for (char **key = keys; key && *key; key++) {
+			g_autofree char *value =
+				g_key_file_get_value(spec->file, *group, *key, NULL);
+
+			if (value && strstr(value, what))
+				return TRUE;
+		}
+	}
+	return FALSE;
+}
+
+/* Cases that do not differ would look as if more was tested. */
+static gboolean check_matrix(const RsTraceSpec *spec, const Group *groups, GError **error)
+{
+	const Group *guest = find_group(groups, "guest");
+
+	for (guint i = 0; i < spec->names->len; i++) {
+		const char *name = spec->names->pdata[i];
+		const gboolean is_key = guest && g_strv_contains(guest->keys, name);
+
+		if (is_key && find_place(spec, "guest", name)) {
+			rs_trace_spec_blame(spec, "guest", name, error,
+					    "this is a name of the matrix, which says it already");
+			return FALSE;
+		}
+		if (!is_key && !mentions(spec, name)) {
+			rs_trace_spec_blame(spec, "matrix", name, error,
+					    "nothing uses this name: it is no key of [guest], and "
+					    "no value has ${%s}",
+					    name);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean parse(RsTraceSpec *spec, const Group *may, const char *text, gsize size,
+		      GError **error)
 {
 	g_autoptr(GError) why = NULL;
 	g_auto(GStrv) groups = NULL;
@@ -284,67 +357,116 @@ static gboolean parse(RsTraceSpec *spec, const char *text, gsize size, GError **
 	}
 	groups = g_key_file_get_groups(spec->file, NULL);
 	for (char **group = groups; *group; group++) {
-		if (!check_group(spec, *group, error))
+		if (!check_group(spec, may, *group, error))
 			return FALSE;
 	}
-	return read_matrix(spec, error);
+	return read_matrix(spec, error) && check_matrix(spec, may, error);
 }
 
-RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, GError **error)
+static gboolean is_text(const char *path, const char *text, gsize size, GError **error)
+{
+	g_autofree char *clean = NULL;
+
+	if (size <= RS_TRACE_SPEC_MAX && !memchr(text, 0, size) &&
+	    g_utf8_validate(text, (gssize)size, NULL))
+		return TRUE;
+	clean = rs_trace_escape(path, -1, NULL);
+	g_set_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG,
+		    "%s: this is no spec: it is too large, or no text in UTF-8", clean);
+	return FALSE;
+}
+
+static GPtrArray *split_lines(const char *text, gsize size)
+{
+	g_autofree char *copy = g_strndup(text, size);
+	/* An empty text has no line, and what is wrong with it has one. */
+	g_autofree GStrv lines = g_strsplit(*copy ? copy : "\n", "\n", -1);
+	GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
+
+	for (char **line = lines; *line; line++)
+		g_ptr_array_add(all, *line);
+	return all;
+}
+
+/* The last name of the matrix changes the fastest. */
+static void choose(RsTraceSpec *spec, guint number)
+{
+	for (guint i = spec->names->len; i-- > 0;) {
+		GStrv values = spec->values->pdata[i];
+		guint n = g_strv_length(values);
+
+		g_hash_table_insert(spec->chosen, spec->names->pdata[i], values[number % n]);
+		number /= n;
+	}
+	for (guint i = 0; i < spec->names->len; i++) {
+		char *name = spec->names->pdata[i];
+
+		g_string_append_printf(spec->label, "%s%s=%s", i ? ", " : "", name,
+				       (char *)g_hash_table_lookup(spec->chosen, name));
+	}
+}
+
+static RsTraceSpec *spec_new(const char *path, const Group *may, const char *text, gsize size,
+			     GError **error)
 {
 	g_autoptr(RsTraceSpec) spec = g_new0(RsTraceSpec, 1);
 
-	spec->path = g_strdup(path);
+	spec->path = g_ref_string_new(path);
 	spec->file = g_key_file_new();
 	spec->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	spec->expected = g_ptr_array_new_with_free_func(g_free);
 	spec->names = g_ptr_array_new_with_free_func(g_free);
 	spec->values = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+	spec->lines = split_lines("", 0);
 	spec->chosen = g_hash_table_new(g_str_hash, g_str_equal);
+	spec->given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	spec->label = g_string_new(NULL);
-	if (size > RS_TRACE_SPEC_MAX || memchr(text, 0, size) ||
-	    !g_utf8_validate(text, (gssize)size, NULL)) {
-		g_autofree char *clean = rs_trace_escape(path, -1, NULL);
-
-		g_set_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG,
-			    "%s: this is no spec: it is too large, or no text in UTF-8", clean);
+	if (!is_text(path, text, size, error))
 		return NULL;
-	}
-	{
-		g_autofree char *copy = g_strndup(text, size);
-
-		/* Of an empty text it would make no line, and what is wrong has one. */
-		spec->lines = g_strsplit(*copy ? copy : "\n", "\n", -1);
-	}
-	if (!parse(spec, text, size, error))
+	g_ptr_array_unref(spec->lines);
+	spec->lines = split_lines(text, size);
+	if (!parse(spec, may, text, size, error))
 		return NULL;
-	g_ptr_array_add(spec->expected, NULL);
-	rs_trace_spec_choose(spec, 0);
+	choose(spec, 0);
 	return g_steal_pointer(&spec);
 }
 
-RsTraceSpec *rs_trace_spec_load(const char *path, GError **error)
+static RsTraceSpec *spec_load(const char *path, const Group *may, GError **error)
 {
 	g_autofree char *text = NULL;
 	gsize size;
 
 	if (!g_file_get_contents(path, &text, &size, error))
 		return NULL;
-	return rs_trace_spec_new(path, text, size, error);
+	return spec_new(path, may, text, size, error);
+}
+
+RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, GError **error)
+{
+	return spec_new(path, of_specs, text, size, error);
+}
+
+RsTraceSpec *rs_trace_spec_load(const char *path, GError **error)
+{
+	return spec_load(path, of_specs, error);
+}
+
+RsTraceSpec *rs_trace_spec_load_fixture(const char *path, GError **error)
+{
+	return spec_load(path, of_fixtures, error);
 }
 
 void rs_trace_spec_free(RsTraceSpec *spec)
 {
 	if (!spec)
 		return;
-	g_free(spec->path);
-	g_strfreev(spec->lines);
+	g_ref_string_release(spec->path);
+	g_ptr_array_unref(spec->lines);
 	g_key_file_unref(spec->file);
 	g_hash_table_unref(spec->places);
-	g_ptr_array_unref(spec->expected);
 	g_ptr_array_unref(spec->names);
 	g_ptr_array_unref(spec->values);
 	g_hash_table_unref(spec->chosen);
+	g_hash_table_unref(spec->given);
 	g_string_free(spec->label, TRUE);
 	g_free(spec);
 }
@@ -361,23 +483,29 @@ guint rs_trace_spec_n_cases(const RsTraceSpec *spec)
 	return spec->n_cases;
 }
 
-/* The last name of the matrix changes the fastest. */
-void rs_trace_spec_choose(RsTraceSpec *spec, guint number)
+RsTraceSpec *rs_trace_spec_new_case(const RsTraceSpec *spec, guint number)
 {
-	for (guint i = spec->names->len; i-- > 0;) {
-		GStrv values = spec->values->pdata[i];
-		guint n = g_strv_length(values);
+	RsTraceSpec *one = g_new(RsTraceSpec, 1);
 
-		g_hash_table_insert(spec->chosen, spec->names->pdata[i], values[number % n]);
-		number /= n;
-	}
-	g_string_truncate(spec->label, 0);
-	for (guint i = 0; i < spec->names->len; i++) {
-		char *name = spec->names->pdata[i];
+	*one = (RsTraceSpec){
+		.path = g_ref_string_acquire(spec->path),
+		.lines = g_ptr_array_ref(spec->lines),
+		.file = g_key_file_ref(spec->file),
+		.places = g_hash_table_ref(spec->places),
+		.names = g_ptr_array_ref(spec->names),
+		.values = g_ptr_array_ref(spec->values),
+		.n_cases = spec->n_cases,
+		.chosen = g_hash_table_new(g_str_hash, g_str_equal),
+		.given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+		.label = g_string_new(NULL),
+	};
+	choose(one, number);
+	return one;
+}
 
-		g_string_append_printf(spec->label, "%s%s=%s", i ? ", " : "", name,
-				       (char *)g_hash_table_lookup(spec->chosen, name));
-	}
+void rs_trace_spec_give(RsTraceSpec *spec, const char *name, const char *value)
+{
+	g_hash_table_insert(spec->given, g_strdup(name), g_strdup(value));
 }
 
 const char *rs_trace_spec_case(const RsTraceSpec *spec)
@@ -387,9 +515,17 @@ const char *rs_trace_spec_case(const RsTraceSpec *spec)
 
 /* ---- values ---- */
 
-const char *const *rs_trace_spec_expectations(const RsTraceSpec *spec)
+GStrv rs_trace_spec_named(const RsTraceSpec *spec, const char *kind)
 {
-	return (const char *const *)spec->expected->pdata;
+	g_auto(GStrv) groups = g_key_file_get_groups(spec->file, NULL);
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+	g_autofree char *prefix = g_strconcat(kind, " ", NULL);
+
+	for (char **group = groups; *group; group++) {
+		if (g_str_has_prefix(*group, prefix))
+			g_strv_builder_add(names, *group + strlen(prefix));
+	}
+	return g_strv_builder_end(names);
 }
 
 gboolean rs_trace_spec_has(const RsTraceSpec *spec, const char *group, const char *key)
@@ -416,6 +552,8 @@ static char *expand(const RsTraceSpec *spec, const char *group, const char *key,
 		const char *is = g_hash_table_lookup(spec->chosen, name);
 
 		g_string_append_len(out, value, begin - value);
+		if (!is)
+			is = g_hash_table_lookup(spec->given, name);
 		if (!is)
 			is = g_getenv(name);
 		if (!is) {
@@ -527,6 +665,47 @@ gboolean rs_trace_spec_duration(const RsTraceSpec *spec, const char *group, cons
 	}
 	rs_trace_spec_blame(spec, group, key, error,
 			    "this is no time, such as 2ms, 1.5s or 100us, of at most 11 days");
+	return FALSE;
+}
+
+gboolean rs_trace_spec_size(const RsTraceSpec *spec, const char *group, const char *key,
+			    guint64 *bytes, GError **error)
+{
+	static const char units[] = "KMGT";
+	g_autofree char *value = rs_trace_spec_get(spec, group, key, error);
+	const char *unit = NULL;
+	gsize length;
+	guint shift;
+
+	if (!value)
+		return FALSE;
+	length = strlen(value);
+	if (length)
+		unit = strchr(units, g_ascii_toupper(value[length - 1]));
+	if (unit)
+		value[length - 1] = 0;
+	shift = unit ? 10 * (guint)(unit - units + 1) : 0;
+	if (take_number(value, bytes) && !(shift && *bytes >> (64 - shift))) {
+		*bytes <<= shift;
+		return TRUE;
+	}
+	rs_trace_spec_blame(spec, group, key, error, "this is no size, such as 512K or 64M");
+	return FALSE;
+}
+
+gboolean rs_trace_spec_choice(const RsTraceSpec *spec, const char *group, const char *key,
+			      const char *const *choices, guint *which, GError **error)
+{
+	g_autofree char *value = rs_trace_spec_get(spec, group, key, error), *all = NULL;
+
+	if (!value)
+		return FALSE;
+	for (*which = 0; choices[*which]; (*which)++) {
+		if (g_str_equal(choices[*which], value))
+			return TRUE;
+	}
+	all = g_strjoinv(", ", (char **)choices);
+	rs_trace_spec_blame(spec, group, key, error, "this is none of %s", all);
 	return FALSE;
 }
 

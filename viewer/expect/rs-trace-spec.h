@@ -31,6 +31,8 @@ typedef struct _RsTraceSpec RsTraceSpec;
 RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, GError **error);
 /* NULL: RS_TRACE_SPEC_ERROR, or as g_file_get_contents(). */
 RsTraceSpec *rs_trace_spec_load(const char *path, GError **error);
+/* The same of a fixture: it has one group, "fixture". */
+RsTraceSpec *rs_trace_spec_load_fixture(const char *path, GError **error);
 /* Accepts NULL. */
 void rs_trace_spec_free(RsTraceSpec *spec);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSpec, rs_trace_spec_free)
@@ -40,23 +42,28 @@ const char *rs_trace_spec_path(const RsTraceSpec *spec);
 /* ---- cases ---- */
 
 guint rs_trace_spec_n_cases(const RsTraceSpec *spec);
-/* All values are those of this case from now on. At first it is case 0. */
-void rs_trace_spec_choose(RsTraceSpec *spec, guint number);
-/* "accel=tcg, cpus=2" of the case that was chosen; "" without a matrix. The spec's. */
+/*
+ * The same spec, whose values are those of a case. What was read is shared. To be freed. Without
+ * this, it is case 0.
+ */
+RsTraceSpec *rs_trace_spec_new_case(const RsTraceSpec *spec, guint number);
+/* "accel=tcg, cpus=2"; "" without a matrix. The spec's. */
 const char *rs_trace_spec_case(const RsTraceSpec *spec);
+/* What "${NAME}" stands for, if the matrix does not say so. */
+void rs_trace_spec_give(RsTraceSpec *spec, const char *name, const char *value);
 
 /* ---- values ---- */
 
-/* Names of the groups "expect NAME", without "expect ", in their order. The spec's. */
-const char *const *rs_trace_spec_expectations(const RsTraceSpec *spec);
+/* Of groups "KIND NAME" the names, in their order; to be freed. */
+GStrv rs_trace_spec_named(const RsTraceSpec *spec, const char *kind);
 
 /*
- * The value of a key in the case that was chosen; to be freed. NULL: there is none, or *error: a
+ * The value of a key in this case; to be freed. NULL: there is none, or *error: a
  * "${NAME}" stands for nothing.
  */
 char *rs_trace_spec_get(const RsTraceSpec *spec, const char *group, const char *key,
 			GError **error);
-/* Whether all values can be had in the case that was chosen. FALSE: as rs_trace_spec_get(). */
+/* Whether all values can be had in this case. FALSE: as rs_trace_spec_get(). */
 gboolean rs_trace_spec_check(const RsTraceSpec *spec, GError **error);
 /* The same of a list with semicolons, without what is empty; to be freed. */
 GStrv rs_trace_spec_list(const RsTraceSpec *spec, const char *group, const char *key,
@@ -72,6 +79,13 @@ gboolean rs_trace_spec_duration(const RsTraceSpec *spec, const char *group, cons
 				guint64 *ns, GError **error);
 gboolean rs_trace_spec_range(const RsTraceSpec *spec, const char *group, const char *key,
 			     guint64 *least, guint64 *most, GError **error);
+
+/* "64M" in bytes. */
+gboolean rs_trace_spec_size(const RsTraceSpec *spec, const char *group, const char *key,
+			    guint64 *bytes, GError **error);
+/* One of `choices`, which NULL ends. */
+gboolean rs_trace_spec_choice(const RsTraceSpec *spec, const char *group, const char *key,
+			      const char *const *choices, guint *which, GError **error);
 
 /* "PATH:LINE: what is wrong", the line, and a caret below the value. */
 void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char *key,

@@ -26,16 +26,19 @@ gboolean rs_trace_terms_look(RsTraceTerms *terms, const RsTraceSample *sample);
 const char *rs_trace_terms_missing(const RsTraceTerms *terms);
 
 /* One expectation. */
-typedef struct {
+typedef struct _RsTraceWatch RsTraceWatch;
+struct _RsTraceWatch {
 	const RsTraceExpectation *e;
+	RsTraceWatch *since, *until;              /* those of `e`; NULL: none */
 	RsTraceSelection *subject, *partner, *is; /* once it is armed */
 	RsTraceEventGlob *glob;                   /* of the subject; NULL: it is of no event */
 	RsTraceTerms *terms; /* of the subject's expression, once it is armed; NULL: none */
 	GPtrArray *of_subject, *of_partner; /* columns: what both have in common */
 	GPtrArray *bound;                   /* columns of e->bind */
 	RsTraceLatency *latency;
-	gboolean armed;                 /* watches records from now on */
-	guint64 from_ns;                /* of `since` */
+	gboolean armed;                 /* watches records behind `armed_at` */
+	guint64 armed_at;               /* number of the record that did it; NONE: all */
+	guint64 stepped;                /* number of the last record that it saw, and 1 */
 	gboolean known;                 /* an event of the trace matches the glob */
 	RsTraceEventGlob *partner_glob; /* of the partner, or of a pair's end; NULL: none */
 	gboolean partner_known;
@@ -50,7 +53,7 @@ typedef struct {
 	GHashTable *open; /* what waits: common key -> GQueue of RsTracePoint */
 	guint n_open;
 	char *broken; /* why the spec is wrong */
-} RsTraceWatch;
+};
 
 /* What a ring has lost since its last record. */
 typedef struct {
@@ -66,8 +69,8 @@ struct _RsTraceVerdict {
 	GPtrArray *watches; /* of RsTraceWatch, likewise */
 	GHashTable *values; /* of variables */
 	GString *key;
-	guint64 number; /* of the next record */
-	guint64 records, first_ns, last_ns;
+	guint64 number;                     /* of the next record */
+	guint64 records, first_ns, last_ns; /* last_ns: at the end, when it was */
 	guint64 lost;
 	RsTracePoint loss; /* the first */
 	GHashTable *tails; /* source and vCPU -> RsTraceTail */

@@ -32,20 +32,20 @@ static RsTraceEventGlob *glob_of(const char *event)
 	return rs_trace_event_glob_new(glob, NULL);
 }
 
-/*
- * As in a filter: PID is the task that wrote the record, pid a field of the event. Only an event
- * without such a field has the record's own.
- */
+/* What every record has, and no event. */
+static gboolean is_own(const char *name)
+{
+	static const char *const own[] = {"CPU", "PID", "TGID", "COMM", "SOURCE", NULL};
+
+	return g_strv_contains(own, name);
+}
+
+/* As in a filter: PID is the task that wrote the record, pid a field of the event. */
 static RsTraceColumn *column_of(const char *name)
 {
-	static const char *const own[] = {"CPU", "PID", "TGID", "COMM"};
 	g_autofree char *lower = g_ascii_strdown(name, -1), *field = g_strconcat("*.", name, NULL);
 
-	for (guint i = 0; i < G_N_ELEMENTS(own); i++) {
-		if (g_str_equal(name, own[i]))
-			return rs_trace_column_new(lower, NULL);
-	}
-	return rs_trace_column_new(field, NULL);
+	return rs_trace_column_new(is_own(name) ? lower : field, NULL);
 }
 
 static void columns_of(GStrv names, GPtrArray *of_subject, GPtrArray *of_partner)
@@ -80,6 +80,7 @@ static RsTraceWatch *watch_new(const RsTraceExpectation *e)
 	watch->bound = g_ptr_array_new_with_free_func(column_free);
 	watch->open = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, queue_free);
 	watch->culprit.number = watch->nearest.number = watch->last.number = RS_TRACE_VERDICT_NONE;
+	watch->armed_at = RS_TRACE_VERDICT_NONE;
 	columns_of(e->same, watch->of_subject, watch->of_partner);
 	for (char **one = e->bind; one && *one; one++)
 		g_ptr_array_add(watch->bound, column_of(strchr(*one, '=') + 1));
@@ -137,10 +138,11 @@ static void select_filled(RsTraceVerdict *v, RsTraceWatch *watch, const char *ev
 		break_watch(watch, error);
 }
 
-static const RsTraceWatch *find_watch(const RsTraceVerdict *v, const char *name)
+/* NULL: nobody asks for one. */
+static RsTraceWatch *find_watch(const RsTraceVerdict *v, const char *name)
 {
-	for (guint i = 0; i < v->watches->len; i++) {
-		const RsTraceWatch *watch = v->watches->pdata[i];
+	for (guint i = 0; name && i < v->watches->len; i++) {
+		RsTraceWatch *watch = v->watches->pdata[i];
 
 		if (g_str_equal(watch->e->name, name))
 			return watch;
@@ -152,9 +154,9 @@ static const RsTraceWatch *find_watch(const RsTraceVerdict *v, const char *name)
 static void arm(RsTraceVerdict *v, RsTraceWatch *watch)
 {
 	const RsTraceExpectation *e = watch->e;
-	const RsTraceWatch *since = e->since ? find_watch(v, e->since) : NULL;
 
-	if (watch->armed || watch->latency || !watch->glob || (since && !since->count))
+	if (watch->armed || watch->latency || !watch->glob ||
+	    (watch->since && !watch->since->count))
 		return;
 	select_filled(v, watch, e->subject, &watch->subject);
 	if (watch->subject && e->partner)
@@ -169,7 +171,7 @@ static void arm(RsTraceVerdict *v, RsTraceWatch *watch)
 		g_clear_pointer(&watch->subject, rs_trace_selection_free);
 		g_clear_pointer(&watch->terms, rs_trace_terms_free);
 	}
-	watch->from_ns = since ? since->first.ns : 0;
+	watch->armed_at = v->records ? v->number : RS_TRACE_VERDICT_NONE;
 }
 
 static void arm_all(RsTraceVerdict *v)
@@ -196,13 +198,32 @@ static char *value_of(const RsTraceCell *cell)
 	return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
+/*
+ * Of an event without such a field, a column may have the record's own. Here that is a slip of the
+ * pen.
+ */
+static gboolean get_cell(RsTraceWatch *watch, RsTraceColumn *column, const RsTraceSample *sample,
+			 RsTraceCell *out)
+{
+	const RsTraceEvent *event = sample->record->event;
+	const char *name = rs_trace_column_name(column);
+
+	if (g_str_has_prefix(name, "*.") && !rs_trace_event_field(event, name + 2)) {
+		if (!watch->broken)
+			watch->broken = g_strdup_printf("%s:%s has no field '%s'", event->system,
+							event->name, name + 2);
+		return FALSE;
+	}
+	return rs_trace_column_get(column, sample, out);
+}
+
 static void bind_values(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
 {
 	for (guint i = 0; i < watch->bound->len; i++) {
 		const char *name = watch->e->bind[i];
 		RsTraceCell cell;
 
-		if (rs_trace_column_get(watch->bound->pdata[i], sample, &cell))
+		if (get_cell(watch, watch->bound->pdata[i], sample, &cell))
 			g_hash_table_insert(v->values, g_strndup(name, strcspn(name, "=")),
 					    value_of(&cell));
 		else if (!watch->broken)
@@ -231,13 +252,14 @@ static void note(RsTracePoint *at, RsTracePoint point)
 }
 
 /* What both have in common, as a text. FALSE: the record lacks it. */
-static gboolean take_key(GPtrArray *columns, const RsTraceSample *sample, GString *out)
+static gboolean take_key(RsTraceWatch *watch, GPtrArray *columns, const RsTraceSample *sample,
+			 GString *out)
 {
 	g_string_truncate(out, 0);
 	for (guint i = 0; i < columns->len; i++) {
 		RsTraceCell cell;
 
-		if (!rs_trace_column_get(columns->pdata[i], sample, &cell))
+		if (!get_cell(watch, columns->pdata[i], sample, &cell))
 			return FALSE;
 		if (cell.kind == RS_TRACE_CELL_TEXT) {
 			g_autofree char *hex = g_compute_checksum_for_data(
@@ -308,7 +330,7 @@ static void step_subject(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSa
 	RsTracePoint now = {.ns = sample->record->ns, .number = v->number}, other;
 
 	watch->subjects++;
-	if (!take_key(watch->of_subject, sample, v->key)) {
+	if (!take_key(watch, watch->of_subject, sample, v->key)) {
 		watch->without_key++;
 		note(&watch->culprit, now);
 	} else if (!watch->e->before) {
@@ -325,7 +347,7 @@ static void step_partner(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSa
 {
 	RsTracePoint now = {.ns = sample->record->ns, .number = v->number}, other;
 
-	if (!take_key(watch->of_partner, sample, v->key)) {
+	if (!take_key(watch, watch->of_partner, sample, v->key)) {
 		watch->without_key++;
 		return;
 	}
@@ -353,7 +375,8 @@ static void step_single(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSam
 {
 	const guint64 ns = sample->record->ns;
 	const RsTracePoint now = {.ns = ns, .number = v->number};
-	gboolean in_time = ns < watch->from_ns || ns - watch->from_ns <= watch->e->within;
+	const guint64 from_ns = watch->since ? watch->since->first.ns : 0;
+	gboolean in_time = ns < from_ns || ns - from_ns <= watch->e->within;
 
 	if (!rs_trace_selection_matches(watch->subject, sample->record, sample->task))
 		return;
@@ -364,14 +387,21 @@ static void step_single(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSam
 		note(&watch->culprit, now);
 	} else {
 		watch->n_late++;
-		watch->longest = MAX(watch->longest, ns - watch->from_ns);
+		watch->longest = MAX(watch->longest, ns - from_ns);
 		note(&watch->nearest, now);
 	}
 }
 
+/* Whether this record, or one before it, ends what is watched. */
+static gboolean is_over(const RsTraceWatch *watch)
+{
+	return watch->until && watch->until->count;
+}
+
 static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
 {
-	if (!watch->armed)
+	/* What this record has armed watches from the next one on. */
+	if (!watch->armed || watch->armed_at == v->number || is_over(watch))
 		return;
 	if (watch->partner)
 		step_pair(v, watch, sample);
@@ -384,6 +414,20 @@ static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 		if (!watch->terms || rs_trace_terms_look(watch->terms, sample))
 			watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
 	}
+}
+
+/* Shows it the record, after those whose event may end what it watches. */
+static void show(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
+{
+	if (watch->stepped == v->number + 1)
+		return;
+	watch->stepped = v->number + 1;
+	if (watch->until)
+		show(v, watch->until, sample);
+	if (watch->latency)
+		rs_trace_latency_add(watch->latency, sample);
+	else if (sample->record->kind == RS_TRACE_RECORD_EVENT)
+		step(v, watch, sample);
 }
 
 void rs_trace_verdict_take_tail(RsTraceVerdict *v, RsTraceTail *tail)
@@ -422,15 +466,8 @@ void rs_trace_verdict_add(RsTraceVerdict *v, const RsTraceSample *sample)
 		v->first_ns = record->ns;
 	v->last_ns = MAX(v->last_ns, record->ns);
 	look_at_tail(v, sample);
-	/* The later ones first: what this record arms watches from the next one on. */
-	for (guint i = v->watches->len; i-- > 0;) {
-		RsTraceWatch *watch = v->watches->pdata[i];
-
-		if (watch->latency)
-			rs_trace_latency_add(watch->latency, sample);
-		else if (record->kind == RS_TRACE_RECORD_EVENT)
-			step(v, watch, sample);
-	}
+	for (guint i = 0; i < v->watches->len; i++)
+		show(v, v->watches->pdata[i], sample);
 	v->number++;
 }
 
@@ -467,6 +504,12 @@ RsTraceVerdict *rs_trace_verdict_new(GPtrArray *expectations, gboolean may_lose)
 	v->loss.number = RS_TRACE_VERDICT_NONE;
 	for (guint i = 0; i < expectations->len; i++)
 		g_ptr_array_add(v->watches, watch_new(expectations->pdata[i]));
+	for (guint i = 0; i < v->watches->len; i++) {
+		RsTraceWatch *watch = v->watches->pdata[i];
+
+		watch->since = find_watch(v, watch->e->since);
+		watch->until = find_watch(v, watch->e->until);
+	}
 	arm_all(v);
 	return v;
 }

@@ -46,7 +46,13 @@ typedef struct {
 	 * behind its last record does not count.
 	 */
 	gboolean stopped;
-	gboolean exited; /* with this code; FALSE: it did not end by itself */
+	/*
+	 * Until when the guest ran for sure, on the clock of records; 0: nobody knows. It may have
+	 * been silent at the end.
+	 */
+	guint64 until_ns;
+	const char *damage; /* what is wrong with the trace itself; NULL: nothing */
+	gboolean exited;    /* with this code; FALSE: it did not end by itself */
 	guint code;
 	const char *end; /* how, in words: "it was stopped after 10 s" */
 } RsTraceRunEnd;

@@ -19,6 +19,17 @@ static void test_mistakes(void)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
+		{"[expect x]\nevent = a:b\nuntil = x\n", "a:3: no other expectation"},
+		{"[expect x]\nevent = a:b\nuntil = y\n[expect y]\nexit = 0\n",
+		 "a:3: no other expectation"},
+		{"[expect x]\nserial = a\nuntil = y\n", "a:3: 'until' does not go with 'serial'"},
+		{"[expect x]\nevent = a:b\nbind = c=d\n[expect y]\nevent = a:b\nbind = c=e\n",
+		 "a:6: '$c' has a value already"},
+		{"[expect x]\nevent = a:b\nbind = c=d\n[expect y]\nevent = a:b: d == \"x$c\"\n",
+		 "a:5: a variable stands for a whole value, so it has no quotes around it; $$ is a "
+		 "$\n"
+		 "    event = a:b: d == \"x$c\"\n"
+		 "                        ^"},
 		{"[expect x]\ncount = 3\n", "a:1: this says nothing that is expected"},
 		{"[expect x]\nevent = a:b\nnever = a:c\n", "a:3: an expectation has one of"},
 		{"[expect x]\nnever = a:b\ncount = 3\n", "a:3: 'count' does not go with 'never'"},
@@ -59,6 +70,20 @@ static void test_mistakes(void)
 		if (!g_str_has_prefix(got, cases[i].want))
 			g_assert_cmpstr(got, ==, cases[i].want);
 	}
+}
+
+static void test_a_dollar(void)
+{
+	g_autoptr(GHashTable) values = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autofree char *filled = NULL, *none = NULL, *missing = NULL;
+
+	g_hash_table_insert(values, (char *)"pid", (char *)"7");
+	filled = rs_trace_expect_fill("a:b: c == \"$$pid\" && d == $pid", values, NULL);
+	none = rs_trace_expect_fill("a:b: d == $pid2", values, &missing);
+	g_assert_cmpstr(filled, ==, "a:b: c == \"$pid\" && d == 7");
+	g_assert_null(none);
+	g_assert_cmpstr(missing, ==, "pid2");
+	g_assert_null(mistake("[expect x]\nevent = a:b: c == \"$$d\"\n"));
 }
 
 static void test_good(void)
@@ -107,6 +132,7 @@ static void test_variables(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/expectation/dollar", test_a_dollar);
 	g_test_add_func("/expectation/mistakes", test_mistakes);
 	g_test_add_func("/expectation/good", test_good);
 	g_test_add_func("/expectation/variables", test_variables);

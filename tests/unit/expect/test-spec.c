@@ -15,11 +15,12 @@ static void test_mistakes(void)
 		const char *text, *want;
 	} cases[] = {
 		{"[test]\nabout = x\nevnt = y\n",
-		 "a.spec:3: there is no key 'evnt' here, but about, tags, timeout\n"
+		 "a.spec:3: there is no key 'evnt' here, but about, tags, timeout, "
+		 "retries, setup, teardown, fixtures, boot, disk\n"
 		 "    evnt = y\n"
 		 "           ^"},
-		{"[nix]\n", "a.spec:1: there is no group 'nix', but test, guest, matrix, trace and "
-			    "'expect NAME'\n"
+		{"[nix]\n", "a.spec:1: there is no group 'nix', but test, guest, trace, matrix, "
+			    "expect NAME\n"
 			    "    [nix]\n"
 			    "    ^~~~~"},
 		{"[test]\n about\n", "a.spec:2: this is no KEY = VALUE\n"
@@ -44,6 +45,15 @@ static void test_mistakes(void)
 		{"[matrix]\ncpus = ;\n", "a.spec:2: there is no value\n"
 					 "    cpus = ;\n"
 					 "           ^"},
+		{"[matrix]\na = 1;2\nb = 3\n[guest]\nappend = ${b}\n",
+		 "a.spec:2: nothing uses this name: it is no key of [guest], and no value has "
+		 "${a}\n"
+		 "    a = 1;2\n"
+		 "        ^~~"},
+		{"[matrix]\ncpus = 1;2\n[guest]\ncpus = 3\n",
+		 "a.spec:4: this is a name of the matrix, which says it already\n"
+		 "    cpus = 3\n"
+		 "           ^"},
 		{"[matrix]\na = 1;2\nb = ${nowhere_at_all}\n",
 		 "a.spec:3: 'nowhere_at_all' is no name of the matrix, nor of the environment\n"
 		 "    b = ${nowhere_at_all}\n"
@@ -102,14 +112,39 @@ static void test_cases(void)
 	for (guint i = 0; i < G_N_ELEMENTS(want); i++) {
 		g_autofree char *append = NULL, *cpus = NULL;
 
-		rs_trace_spec_choose(spec, i);
-		append = rs_trace_spec_get(spec, "guest", "append", NULL);
-		cpus = rs_trace_spec_get(spec, "guest", "cpus", NULL);
-		g_assert_cmpstr(rs_trace_spec_case(spec), ==, want[i]);
+		g_autoptr(RsTraceSpec) one = rs_trace_spec_new_case(spec, i);
+
+		append = rs_trace_spec_get(one, "guest", "append", NULL);
+		cpus = rs_trace_spec_get(one, "guest", "cpus", NULL);
+		g_assert_cmpstr(rs_trace_spec_case(one), ==, want[i]);
 		g_assert_cmpstr(append, ==, i % 2 ? "say b" : "say a");
 		/* A name of the matrix is a key of the guest. */
 		g_assert_cmpstr(cpus, ==, i < 2 ? "1" : "2");
 	}
+}
+
+static void test_a_matrix_has_too_many_names(void)
+{
+	g_autoptr(GString) text = g_string_new("[matrix]\n");
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < 65; i++)
+		g_string_append_printf(text, "a%u = 0\n", i);
+	g_assert_null(make(text->str, &error));
+	g_assert_nonnull(strstr(error->message, "more than 64 names"));
+}
+
+/* Who gives a name gives it to one case. */
+static void test_given(void)
+{
+	g_autoptr(RsTraceSpec) spec = make("[guest]\nkernel = ${disk}/k\n", NULL);
+	g_autoptr(RsTraceSpec) one = rs_trace_spec_new_case(spec, 0);
+	g_autofree char *kernel = NULL;
+
+	rs_trace_spec_give(one, "disk", "/there");
+	kernel = rs_trace_spec_get(one, "guest", "kernel", NULL);
+	g_assert_cmpstr(kernel, ==, "/there/k");
+	g_assert_null(rs_trace_spec_get(spec, "guest", "kernel", NULL));
 }
 
 static void test_values(void)
@@ -119,12 +154,13 @@ static void test_values(void)
 					   NULL);
 	g_auto(GStrv) list = rs_trace_spec_list(spec, "expect one", "event", NULL);
 	g_autofree char *raw = rs_trace_spec_get(spec, "expect one", "same", NULL);
+	g_auto(GStrv) named = rs_trace_spec_named(spec, "expect");
 	guint64 ns, least, most;
 
 	g_assert_cmpstr(rs_trace_spec_case(spec), ==, "");
 	g_assert_cmpuint(rs_trace_spec_n_cases(spec), ==, 1);
-	g_assert_cmpstr(rs_trace_spec_expectations(spec)[0], ==, "one");
-	g_assert_null(rs_trace_spec_expectations(spec)[1]);
+	g_assert_cmpstr(named[0], ==, "one");
+	g_assert_null(named[1]);
 	g_assert_cmpuint(g_strv_length(list), ==, 2);
 	g_assert_cmpstr(list[1], ==, "b");
 	/* Backslashes are the pattern's. */
@@ -164,6 +200,8 @@ static void test_wrong_values(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/spec/names", test_a_matrix_has_too_many_names);
+	g_test_add_func("/spec/given", test_given);
 	g_test_add_func("/spec/mistakes", test_mistakes);
 	g_test_add_func("/spec/no-text", test_bytes_that_are_no_text);
 	g_test_add_func("/spec/nothing", test_nothing_at_all);

@@ -121,13 +121,15 @@ static void test_order(void)
 	CHECK("event = sched:switch: next == 4\nthen = demo:all", "1:a1 2:3>4 3:a1", "");
 	CHECK("event = sched:switch: next == 4\nthen = demo:all", "1:a1 2:3>4",
 	      "x: it happened 1 times, but never with after it demo:all @1?");
-	CHECK("event = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:4>5 3:3>4", "");
-	CHECK("event = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:4>5",
+	CHECK("event = sched:switch\nafter = demo:all\nsame = PID", "1:a3 2:4>5 3:3>4", "");
+	CHECK("event = sched:switch\nafter = demo:all\nsame = PID", "1:a3 2:4>5",
 	      "x: it happened 1 times, but never with before it demo:all @1?");
 	CHECK("event = sched:switch\nthen = demo:all\nwithin = 2us", "1:3>4 2001:a1", "");
 	CHECK("event = sched:switch\nthen = demo:all\nwithin = 2us", "1:3>4 2002:a1",
 	      "x: none came within 2 us: of 1 that came later, the latest took 2.001 us @1?");
-	/* Of the record, where the event has no such field. */
+	/* Of the record: a field of that name is another thing. */
+	CHECK("event = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:4>5",
+	      "BROKEN x: demo:all has no field 'pid'");
 	CHECK("event = sched:switch\nafter = demo:all\nsame = PID; CPU", "1:a3 2:4>5 3:3>4", "");
 	/* The one before closes before the next one opens. */
 	CHECK("event = sched:switch\nthen = sched:switch\nsame = next=prev\ncount = 2",
@@ -136,15 +138,15 @@ static void test_order(void)
 
 static void test_each(void)
 {
-	CHECK("each = sched:switch\nthen = demo:all\nsame = pid", "1:3>4 2:4>5 3:a4 4:a3", "");
-	CHECK("each = sched:switch\nthen = demo:all\nsame = pid", "1:3>4 2:4>5 3:a4 4:a4",
+	CHECK("each = sched:switch\nthen = demo:all\nsame = PID", "1:3>4 2:4>5 3:a4 4:a3", "");
+	CHECK("each = sched:switch\nthen = demo:all\nsame = PID", "1:3>4 2:4>5 3:a4 4:a4",
 	      "x: 1 of 2 had no demo:all after @0");
 	CHECK("each = sched:switch\nthen = demo:a*\x1b*", "1:3>4",
 	      "BROKEN x: no event matches 'demo:a*\\x1b*'");
 	/* A partner is one's own. */
 	CHECK("each = sched:switch\nthen = demo:all", "1:3>4 2:4>5 3:a4",
 	      "x: 1 of 2 had no demo:all after @1");
-	CHECK("each = sched:switch\nafter = demo:all\nsame = pid", "1:a3 2:3>4 3:3>4",
+	CHECK("each = sched:switch\nafter = demo:all\nsame = PID", "1:a3 2:3>4 3:3>4",
 	      "x: 1 of 2 had no demo:all before @2");
 	CHECK("each = sched:switch\nthen = demo:all\nwithin = 5ns", "1:3>4 3:a1 10:4>5 20:a1",
 	      "x: 1 of 2 took longer than 5 ns, up to 10 ns @3");
@@ -158,7 +160,7 @@ static void test_each(void)
 	/* Of nothing, nothing is shown. */
 	CHECK("each = sched:switch\nthen = demo:all", "1:a3", "x: it never happened");
 	CHECK("each = sched:switch\nthen = demo:all\nsame = nix", "1:3>4 2:a3",
-	      "x: 2 records lack what 'same' names @0");
+	      "BROKEN x: sched:switch has no field 'nix'");
 }
 
 static void test_variables(void)
@@ -179,7 +181,7 @@ static void test_variables(void)
 	      "1:7>8",
 	      "x: none of 1 records of the event is so @0?\n"
 	      "y: what it waits for did not happen");
-	CHECK("event = sched:switch: prev == 1\nbind = who=comm\n"
+	CHECK("event = sched:switch: prev == 1\nbind = who=COMM\n"
 	      "[expect y]\nevent = sched:switch: COMM == $who",
 	      "1:1>7 3:7>9", "");
 	{
@@ -192,6 +194,63 @@ static void test_variables(void)
 				"y: none came within 10 ns: of 1 that came later, the latest took "
 				"11 ns @1?");
 	}
+}
+
+static void test_windows(void)
+{
+#define FROM_A_TO_B                                                                                \
+	"\n[expect a]\nevent = sched:switch: next == 1"                                            \
+	"\n[expect b]\nevent = sched:switch: next == 2"
+
+	CHECK("event = demo:all\ncount = 2\nuntil = b" FROM_A_TO_B, "1:a3 2:a3 3:0>1 4:0>2 5:a3",
+	      "");
+	CHECK("never = demo:all\nuntil = a" FROM_A_TO_B, "1:0>1 2:a3 3:0>2", "");
+	CHECK("never = demo:all\nuntil = b" FROM_A_TO_B, "1:0>1 2:a3 3:0>2",
+	      "x: it happened 1 times @1");
+	/* The record that ends it does not belong to it, wherever it stands in the spec. */
+	CHECK("never = sched:switch: next == 2\nuntil = b" FROM_A_TO_B, "1:0>1 2:0>2", "");
+	CHECK("event = sched:switch: next == 2\n[expect y]\nnever = sched:switch: next == 2\n"
+	      "until = x",
+	      "1:0>1 2:0>2 3:0>3", "");
+	/* What ends it may never come. */
+	CHECK("never = demo:all\nuntil = b" FROM_A_TO_B, "1:0>1 2:a3",
+	      "x: it happened 1 times @1\nb: none of 1 records of the event is so @0?");
+	CHECK("event = sched:switch: next == 1\n[expect y]\nnever = demo:all\nsince = x\nuntil = b"
+	      "\n[expect b]\nevent = sched:switch: next == 2",
+	      "1:a3 2:0>1 3:0>3 4:0>2 5:a3", "");
+	/* A partner must come before the end, if it had the time for that. */
+	CHECK("each = sched:switch: next > 2\nthen = demo:all\nuntil = b" FROM_A_TO_B,
+	      "1:0>1 2:0>3 3:0>2 4:a3", "x: 1 of 1 had no demo:all after @1");
+	CHECK("each = sched:switch: next > 2\nthen = demo:all\nwithin = 5ns\nuntil = b" FROM_A_TO_B,
+	      "1:0>1 2:0>3 3:0>2 4:a3", "");
+	CHECK("event = demo:all\nrate = 3..\nuntil = b" FROM_A_TO_B,
+	      "0:0>1 1:a3 2:a3 500000000:0>2 1000000000:a1", "");
+}
+
+/* It was silent before it was stopped. */
+static void test_silence(void)
+{
+	const RsTraceRunEnd at_once = {.stopped = TRUE, .end = "stopped", .until_ns = 12};
+	const RsTraceRunEnd later = {.stopped = TRUE, .end = "stopped", .until_ns = 1000000010};
+	static const char each[] = "[expect x]\neach = sched:switch\nthen = demo:all\nwithin = 5ns";
+	static const char rate[] = "[expect x]\nevent = sched:switch\nrate = 3..";
+	g_autofree char *good = judge(each, "1:3>4 3:a1 10:4>5", &at_once);
+	g_autofree char *bad = judge(each, "1:3>4 3:a1 10:4>5", &later);
+	g_autofree char *quick = judge(rate, "1:3>4 10:4>5", &at_once);
+	g_autofree char *slow = judge(rate, "1:3>4 10:4>5", &later);
+
+	g_assert_cmpstr(good, ==, "");
+	g_assert_cmpstr(bad, ==, "x: 1 of 2 had no demo:all after @2");
+	g_assert_cmpstr(quick, ==, "");
+	g_assert_cmpstr(slow, ==, "x: it happened 2.0 times a second, in 1.000 s @1");
+}
+
+static void test_damage(void)
+{
+	const RsTraceRunEnd damaged = {.exited = TRUE, .damage = "3 pages are damaged"};
+	g_autofree char *got = judge("[expect x]\nevent = sched:switch", "1:3>4", &damaged);
+
+	g_assert_cmpstr(got, ==, "no loss: 3 pages are damaged");
 }
 
 static void test_pairs(void)
@@ -265,6 +324,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/verdict/order", test_order);
 	g_test_add_func("/verdict/each", test_each);
 	g_test_add_func("/verdict/variables", test_variables);
+	g_test_add_func("/verdict/windows", test_windows);
+	g_test_add_func("/verdict/silence", test_silence);
+	g_test_add_func("/verdict/damage", test_damage);
 	g_test_add_func("/verdict/pairs", test_pairs);
 	g_test_add_func("/verdict/ends", test_ends);
 	g_test_add_func("/verdict/losses", test_losses);
