@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "expect/rs-trace-expectation.h"
+#include "expect/rs-trace-expectation-private.h"
 
 #include "filter/filter.h"
 #include "filter/rs-trace-event-glob.h"
@@ -422,24 +422,6 @@ static gboolean take_group(Reading *r)
 	return FALSE;
 }
 
-/* Once all names are known. */
-static gboolean check_until(const RsTraceSpec *spec, const GPtrArray *all, GHashTable *events,
-			    GError **error)
-{
-	for (guint i = 0; i < all->len; i++) {
-		const RsTraceExpectation *e = all->pdata[i];
-		g_autofree char *group = g_strconcat("expect ", e->name, NULL);
-
-		if (!e->until ||
-		    (g_hash_table_contains(events, e->until) && !g_str_equal(e->until, e->name)))
-			continue;
-		rs_trace_spec_blame(spec, group, "until", error,
-				    "no other expectation of an event has that name");
-		return FALSE;
-	}
-	return TRUE;
-}
-
 GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(expectation_free);
@@ -473,5 +455,5 @@ GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error)
 		if (reading.e->kind == RS_TRACE_EXPECT_EVENT)
 			g_hash_table_add(before, reading.e->name);
 	}
-	return check_until(spec, all, before, error) ? g_steal_pointer(&all) : NULL;
+	return rs_trace_expectations_agree(spec, all, error) ? g_steal_pointer(&all) : NULL;
 }

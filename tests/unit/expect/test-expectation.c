@@ -30,6 +30,20 @@ static void test_mistakes(void)
 		 "$\n"
 		 "    event = a:b: d == \"x$c\"\n"
 		 "                        ^"},
+		{"[expect x]\nevent = a:b\n[expect y]\nnever = a:b\n",
+		 "a:4: this cannot be as well as 'x' in line 2\n"
+		 "    never = a:b\n"
+		 "            ^~~"},
+		{"[expect x]\nnever = a:b: c == 1\n[expect y]\neach = a:b: c == 1\nthen = a:c\n",
+		 "a:4: this cannot be as well as 'x' in line 2"},
+		{"[expect x]\nserial = a\n[expect y]\nserial-never = a\n",
+		 "a:4: this cannot be as well as 'x'"},
+		{"[expect x]\nexit = 0\n[expect y]\nexit = 1..\n",
+		 "a:4: this cannot be as well as 'x'"},
+		{"[expect x]\nevent = a:b\n[expect y]\nnever = a:c\nsince = x\nuntil = x\n",
+		 "a:6: it would end where it begins"},
+		{"[expect x]\nevent = a:b\ncount = 0\n[expect y]\nnever = a:c\nsince = x\n",
+		 "a:6: that one is expected not to happen"},
 		{"[expect x]\ncount = 3\n", "a:1: this says nothing that is expected"},
 		{"[expect x]\nevent = a:b\nnever = a:c\n", "a:3: an expectation has one of"},
 		{"[expect x]\nnever = a:b\ncount = 3\n", "a:3: 'count' does not go with 'never'"},
@@ -86,6 +100,15 @@ static void test_a_dollar(void)
 	g_assert_null(mistake("[expect x]\nevent = a:b: c == \"$$d\"\n"));
 }
 
+/* What looks like it, and is none. */
+static void test_no_contradictions(void)
+{
+	g_assert_null(mistake("[expect x]\nevent = a:b\n[expect y]\nnever = a:b\nsince = x\n"));
+	g_assert_null(mistake("[expect x]\nevent = a:b\ncount = 0..\n[expect y]\nnever = a:b\n"));
+	g_assert_null(mistake("[expect x]\nexit = 0..3\n[expect y]\nexit = 3..\n"));
+	g_assert_null(mistake("[expect x]\nserial = a\n[expect y]\nserial-never = b\n"));
+}
+
 static void test_good(void)
 {
 	static const char text[] = "[expect fork]\nevent = sched:fork: child > 1\n"
@@ -132,6 +155,7 @@ static void test_variables(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/expectation/agree", test_no_contradictions);
 	g_test_add_func("/expectation/dollar", test_a_dollar);
 	g_test_add_func("/expectation/mistakes", test_mistakes);
 	g_test_add_func("/expectation/good", test_good);
