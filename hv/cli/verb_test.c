@@ -21,7 +21,7 @@
 
 struct options {
 	char *format, *report, *output;
-	char **tags;
+	char **tags, **set;
 	int jobs, retries;
 	gboolean keep, list, view, fail_fast;
 };
@@ -34,6 +34,7 @@ struct spec {
 
 struct run {
 	const struct options *options;
+	GHashTable *settings;      /* of --set */
 	GPtrArray *specs;          /* of struct spec */
 	GPtrArray *cases;          /* of struct rs_test_case; NULL: it is over, and was told */
 	struct rs_test_case *told; /* the last of those, until nobody is in it */
@@ -277,7 +278,7 @@ static void add_cases(struct run *run, const char *path)
 	struct spec *spec = g_new0(struct spec, 1);
 	guint n;
 
-	spec->spec = rs_trace_spec_load(path, &spec->broken);
+	spec->spec = rs_trace_spec_load(path, run->settings, &spec->broken);
 	g_ptr_array_add(run->specs, spec);
 	n = spec->spec ? rs_trace_spec_n_cases(spec->spec) : 1;
 	for (guint i = 0; i < n; i++) {
@@ -382,6 +383,7 @@ static void run_init(struct run *run, const struct options *o)
 {
 	*run = (struct run){
 		.options = o,
+		.settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
 		.specs = g_ptr_array_new_with_free_func(spec_free),
 		.cases = g_ptr_array_new_with_free_func(free_case),
 		.shared = rs_test_shared_new(),
@@ -397,8 +399,45 @@ static void run_clear(struct run *run)
 	g_hash_table_unref(run->shared);
 	rs_test_fixtures_free(run->fixtures);
 	g_ptr_array_unref(run->specs);
+	g_hash_table_unref(run->settings);
 	g_string_free(run->file, TRUE);
 	g_free(run->evidence);
+}
+
+static int take_settings(struct run *run)
+{
+	for (char **one = run->options->set; one && *one; one++) {
+		const char *equals = strchr(*one, '=');
+
+		if (!equals || equals == *one)
+			return rs_cli_fail(SPEC_BROKEN, "--set is NAME=VALUE");
+		g_hash_table_replace(run->settings, g_strndup(*one, (gsize)(equals - *one)),
+				     g_strdup(equals + 1));
+	}
+	return RS_CLI_OK;
+}
+
+/* Or it is a slip of the pen. */
+static int check_settings(const struct run *run)
+{
+	GHashTableIter iter;
+	gpointer name;
+
+	g_hash_table_iter_init(&iter, run->settings);
+	while (g_hash_table_iter_next(&iter, &name, NULL)) {
+		bool used = false;
+
+		for (guint i = 0; i < run->specs->len; i++) {
+			const struct spec *spec = run->specs->pdata[i];
+
+			/* A broken one might. */
+			used |= !spec->spec || rs_trace_spec_uses(spec->spec, name);
+		}
+		if (!used)
+			return rs_cli_fail(SPEC_BROKEN, "--set: no spec has a name '%s'",
+					   (const char *)name);
+	}
+	return RS_CLI_OK;
 }
 
 static int do_specs(struct run *run, int argc, char **argv, enum rs_test_format format)
@@ -407,8 +446,12 @@ static int do_specs(struct run *run, int argc, char **argv, enum rs_test_format 
 	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
 	int code = find_specs(argc, argv, paths);
 
+	if (!code)
+		code = take_settings(run);
 	for (guint i = 0; i < paths->len && !code; i++)
 		add_cases(run, paths->pdata[i]);
+	if (!code)
+		code = check_settings(run);
 	if (code)
 		return code;
 	if (!run->cases->len)
@@ -457,6 +500,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Keep what failed there (" FOLDER ")", "FOLDER"},
 		{"fail-fast", 0, 0, G_OPTION_ARG_NONE, &o.fail_fast,
 		 "End all runs once a test has failed", NULL},
+		{"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.set,
+		 "What ${NAME} stands for, in place of what a spec says", "NAME=VALUE"},
 		{"retries", 0, 0, G_OPTION_ARG_INT, &o.retries,
 		 "Try what failed so often again (as each spec says)", "N"},
 		{"keep", 0, 0, G_OPTION_ARG_NONE, &o.keep, "Keep what passed, too", NULL},
@@ -476,6 +521,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(o.report);
 	g_free(o.output);
 	g_strfreev(o.tags);
+	g_strfreev(o.set);
 	return code;
 }
 

@@ -131,6 +131,8 @@ def test_matrix():
     r = run(0, '-j', '2', '--keep', 'm.spec')
     check('2 passed' in r.out and all(f' m (cpus={n}) ' in r.out for n in (1, 2)), 'both pass')
     check(len(kept('ringside-test')) == 2, f'in folders of their own: {kept("ringside-test")}')
+    check(run(0, '--list', '--set', 'cpus=3', 'm.spec').out == 'm (cpus=3)\n', 'who runs it may choose others')
+    check("no spec has a name 'cpu'" in run(2, '--list', '--set', 'cpu=3', 'm.spec').err, 'but not of another name')
 
 
 def test_tags():

@@ -26,6 +26,7 @@ struct _RsTraceSpec {
 	GPtrArray *names;   /* of the matrix */
 	GPtrArray *values;  /* GStrv of each */
 	guint n_cases;
+	GHashTable *settings; /* names -> values of who runs it; NULL: none */
 	/* Of the case. */
 	GHashTable *chosen; /* name of the matrix -> value, which is one of `values` */
 	GHashTable *given;  /* other names -> values */
@@ -44,6 +45,7 @@ static const Group of_specs[] = {
 	{"guest",
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions"}},
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
+	{"parameters", {NULL}},
 	{"matrix", {NULL}},
 	{"expect ", {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
 		     "count", "rate",  "then", "after", "same", "open",   "within",       "since",
@@ -255,12 +257,37 @@ static gboolean check_group(const RsTraceSpec *spec, const Group *groups, const 
 
 	if (!group)
 		return blame_group(spec, groups, name, error);
-	/* A matrix has the names that it wants. */
+	/* A matrix has the names that it wants, and so have parameters. */
 	for (char **key = group->keys[0] ? keys : NULL; key && *key; key++) {
 		if (!check_key(spec, name, group->keys, *key, error))
 			return FALSE;
 	}
 	return TRUE;
+}
+
+static GStrv split_list(const char *value)
+{
+	g_autoptr(GStrvBuilder) list = g_strv_builder_new();
+	g_auto(GStrv) parts = g_strsplit(value, ";", -1);
+
+	for (char **part = parts; *part; part++) {
+		if (*g_strstrip(*part))
+			g_strv_builder_add(list, *part);
+	}
+	return g_strv_builder_end(list);
+}
+
+static const char *setting(const RsTraceSpec *spec, const char *name)
+{
+	return spec->settings ? g_hash_table_lookup(spec->settings, name) : NULL;
+}
+
+/* Who runs it may choose. */
+static GStrv values_of(const RsTraceSpec *spec, const char *name, GError **error)
+{
+	const char *own = setting(spec, name);
+
+	return own ? split_list(own) : rs_trace_spec_list(spec, "matrix", name, error);
 }
 
 static gboolean read_matrix(RsTraceSpec *spec, GError **error)
@@ -274,7 +301,7 @@ static gboolean read_matrix(RsTraceSpec *spec, GError **error)
 		return FALSE;
 	}
 	for (char **key = keys; key && *key; key++) {
-		GStrv values = rs_trace_spec_list(spec, "matrix", *key, error);
+		GStrv values = values_of(spec, *key, error);
 
 		if (!values)
 			return FALSE;
@@ -340,6 +367,25 @@ static gboolean check_matrix(const RsTraceSpec *spec, const Group *groups, GErro
 	return TRUE;
 }
 
+static gboolean check_parameters(const RsTraceSpec *spec, GError **error)
+{
+	g_auto(GStrv) names = g_key_file_get_keys(spec->file, "parameters", NULL, NULL);
+
+	for (char **name = names; name && *name; name++) {
+		if (find_place(spec, "matrix", *name)) {
+			rs_trace_spec_blame(spec, "parameters", *name, error,
+					    "this is a name of the matrix, too");
+			return FALSE;
+		}
+		if (!mentions(spec, *name)) {
+			rs_trace_spec_blame(spec, "parameters", *name, error,
+					    "nothing uses this name: no value has ${%s}", *name);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
 static gboolean parse(RsTraceSpec *spec, const Group *may, const char *text, gsize size,
 		      GError **error)
 {
@@ -360,7 +406,8 @@ static gboolean parse(RsTraceSpec *spec, const Group *may, const char *text, gsi
 		if (!check_group(spec, may, *group, error))
 			return FALSE;
 	}
-	return read_matrix(spec, error) && check_matrix(spec, may, error);
+	return read_matrix(spec, error) && check_matrix(spec, may, error) &&
+	       check_parameters(spec, error);
 }
 
 static gboolean is_text(const char *path, const char *text, gsize size, GError **error)
@@ -406,8 +453,8 @@ static void choose(RsTraceSpec *spec, guint number)
 	}
 }
 
-static RsTraceSpec *spec_new(const char *path, const Group *may, const char *text, gsize size,
-			     GError **error)
+static RsTraceSpec *spec_new(const char *path, const Group *may, GHashTable *settings,
+			     const char *text, gsize size, GError **error)
 {
 	g_autoptr(RsTraceSpec) spec = g_new0(RsTraceSpec, 1);
 
@@ -420,6 +467,7 @@ static RsTraceSpec *spec_new(const char *path, const Group *may, const char *tex
 	spec->chosen = g_hash_table_new(g_str_hash, g_str_equal);
 	spec->given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	spec->label = g_string_new(NULL);
+	spec->settings = settings ? g_hash_table_ref(settings) : NULL;
 	if (!is_text(path, text, size, error))
 		return NULL;
 	g_ptr_array_unref(spec->lines);
@@ -430,29 +478,30 @@ static RsTraceSpec *spec_new(const char *path, const Group *may, const char *tex
 	return g_steal_pointer(&spec);
 }
 
-static RsTraceSpec *spec_load(const char *path, const Group *may, GError **error)
+static RsTraceSpec *spec_load(const char *path, const Group *may, GHashTable *settings,
+			      GError **error)
 {
 	g_autofree char *text = NULL;
 	gsize size;
 
 	if (!g_file_get_contents(path, &text, &size, error))
 		return NULL;
-	return spec_new(path, may, text, size, error);
+	return spec_new(path, may, settings, text, size, error);
 }
 
 RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, GError **error)
 {
-	return spec_new(path, of_specs, text, size, error);
+	return spec_new(path, of_specs, NULL, text, size, error);
 }
 
-RsTraceSpec *rs_trace_spec_load(const char *path, GError **error)
+RsTraceSpec *rs_trace_spec_load(const char *path, GHashTable *settings, GError **error)
 {
-	return spec_load(path, of_specs, error);
+	return spec_load(path, of_specs, settings, error);
 }
 
 RsTraceSpec *rs_trace_spec_load_fixture(const char *path, GError **error)
 {
-	return spec_load(path, of_fixtures, error);
+	return spec_load(path, of_fixtures, NULL, error);
 }
 
 void rs_trace_spec_free(RsTraceSpec *spec)
@@ -467,6 +516,7 @@ void rs_trace_spec_free(RsTraceSpec *spec)
 	g_ptr_array_unref(spec->values);
 	g_hash_table_unref(spec->chosen);
 	g_hash_table_unref(spec->given);
+	g_clear_pointer(&spec->settings, g_hash_table_unref);
 	g_string_free(spec->label, TRUE);
 	g_free(spec);
 }
@@ -495,6 +545,7 @@ RsTraceSpec *rs_trace_spec_new_case(const RsTraceSpec *spec, guint number)
 		.names = g_ptr_array_ref(spec->names),
 		.values = g_ptr_array_ref(spec->values),
 		.n_cases = spec->n_cases,
+		.settings = spec->settings ? g_hash_table_ref(spec->settings) : NULL,
 		.chosen = g_hash_table_new(g_str_hash, g_str_equal),
 		.given = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
 		.label = g_string_new(NULL),
@@ -514,6 +565,12 @@ const char *rs_trace_spec_case(const RsTraceSpec *spec)
 }
 
 /* ---- values ---- */
+
+gboolean rs_trace_spec_uses(const RsTraceSpec *spec, const char *name)
+{
+	return find_place(spec, "matrix", name) || find_place(spec, "parameters", name) ||
+	       mentions(spec, name);
+}
 
 GStrv rs_trace_spec_named(const RsTraceSpec *spec, const char *kind)
 {
@@ -541,6 +598,20 @@ guint rs_trace_spec_line(const RsTraceSpec *spec, const char *group, const char 
 	return place ? place->line : 0;
 }
 
+/* What a name stands for, to be freed. NULL: nothing. */
+static char *meaning_of(const RsTraceSpec *spec, const char *name)
+{
+	const char *is = g_hash_table_lookup(spec->chosen, name);
+
+	if (!is)
+		is = g_hash_table_lookup(spec->given, name);
+	if (!is)
+		is = setting(spec, name);
+	if (!is && find_place(spec, "parameters", name))
+		return g_strchomp(g_key_file_get_value(spec->file, "parameters", name, NULL));
+	return g_strdup(is ? is : g_getenv(name));
+}
+
 static char *expand(const RsTraceSpec *spec, const char *group, const char *key, const char *value,
 		    GError **error)
 {
@@ -549,18 +620,15 @@ static char *expand(const RsTraceSpec *spec, const char *group, const char *key,
 
 	for (; (begin = strstr(value, "${")) && (end = strchr(begin, '}')); value = end + 1) {
 		g_autofree char *name = g_strndup(begin + 2, (gsize)(end - begin - 2));
-		const char *is = g_hash_table_lookup(spec->chosen, name);
+		g_autofree char *is = meaning_of(spec, name);
 
 		g_string_append_len(out, value, begin - value);
-		if (!is)
-			is = g_hash_table_lookup(spec->given, name);
-		if (!is)
-			is = g_getenv(name);
 		if (!is) {
 			g_autofree char *clean = rs_trace_escape(name, -1, NULL);
 
 			rs_trace_spec_blame(spec, group, key, error,
-					    "'%s' is no name of the matrix, nor of the environment",
+					    "'%s' is no name of the matrix, nor a parameter, nor "
+					    "of the environment",
 					    clean);
 			return NULL;
 		}
@@ -606,18 +674,8 @@ GStrv rs_trace_spec_list(const RsTraceSpec *spec, const char *group, const char 
 			 GError **error)
 {
 	g_autofree char *value = rs_trace_spec_get(spec, group, key, error);
-	g_autoptr(GPtrArray) list = g_ptr_array_new();
-	g_auto(GStrv) parts = NULL;
 
-	if (!value)
-		return NULL;
-	parts = g_strsplit(value, ";", -1);
-	for (char **part = parts; *part; part++) {
-		if (*g_strstrip(*part))
-			g_ptr_array_add(list, g_strdup(*part));
-	}
-	g_ptr_array_add(list, NULL);
-	return (GStrv)g_ptr_array_free(g_steal_pointer(&list), FALSE);
+	return value ? split_list(value) : NULL;
 }
 
 static gboolean take_number(const char *text, guint64 *out)

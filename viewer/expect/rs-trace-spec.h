@@ -4,7 +4,7 @@
  * its line and a caret. docs/testing.md describes the groups and keys.
  *
  * A spec with a [matrix] makes several cases, one for each combination of its values. "${NAME}" in
- * a value is what the case has for NAME, or else what the environment has.
+ * a value is what the case has for NAME, or else who runs it, [parameters] or the environment.
  *
  * Trust: a spec is hostile: its size, keys and cases are bounded. One thread at a time.
  */
@@ -29,8 +29,11 @@ typedef struct _RsTraceSpec RsTraceSpec;
 
 /* `path`: of the messages. NULL: RS_TRACE_SPEC_ERROR. */
 RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, GError **error);
-/* NULL: RS_TRACE_SPEC_ERROR, or as g_file_get_contents(). */
-RsTraceSpec *rs_trace_spec_load(const char *path, GError **error);
+/*
+ * `settings`: names to values of who runs it, which "${NAME}" stands for, and which replace those
+ * of a matrix; NULL: none. NULL: RS_TRACE_SPEC_ERROR, or as g_file_get_contents().
+ */
+RsTraceSpec *rs_trace_spec_load(const char *path, GHashTable *settings, GError **error);
 /* The same of a fixture: it has one group, "fixture". */
 RsTraceSpec *rs_trace_spec_load_fixture(const char *path, GError **error);
 /* Accepts NULL. */
@@ -49,6 +52,8 @@ guint rs_trace_spec_n_cases(const RsTraceSpec *spec);
 RsTraceSpec *rs_trace_spec_new_case(const RsTraceSpec *spec, guint number);
 /* "accel=tcg, cpus=2"; "" without a matrix. The spec's. */
 const char *rs_trace_spec_case(const RsTraceSpec *spec);
+/* Whether it has such a name in its matrix or parameters, or any value has "${NAME}". */
+gboolean rs_trace_spec_uses(const RsTraceSpec *spec, const char *name);
 /* What "${NAME}" stands for, if the matrix does not say so. */
 void rs_trace_spec_give(RsTraceSpec *spec, const char *name, const char *value);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "expect/rs-trace-spec.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 static RsTraceSpec *make(const char *text, GError **error)
@@ -19,10 +20,11 @@ static void test_mistakes(void)
 		 "retries, setup, teardown, fixtures, boot, disk\n"
 		 "    evnt = y\n"
 		 "           ^"},
-		{"[nix]\n", "a.spec:1: there is no group 'nix', but test, guest, trace, matrix, "
-			    "expect NAME\n"
-			    "    [nix]\n"
-			    "    ^~~~~"},
+		{"[nix]\n",
+		 "a.spec:1: there is no group 'nix', but test, guest, trace, parameters, "
+		 "matrix, expect NAME\n"
+		 "    [nix]\n"
+		 "    ^~~~~"},
 		{"[test]\n about\n", "a.spec:2: this is no KEY = VALUE\n"
 				     "     about\n"
 				     "     ^"},
@@ -50,12 +52,20 @@ static void test_mistakes(void)
 		 "${a}\n"
 		 "    a = 1;2\n"
 		 "        ^~~"},
+		{"[parameters]\na = 1\n", "a.spec:2: nothing uses this name: no value has ${a}\n"
+					  "    a = 1\n"
+					  "        ^"},
+		{"[parameters]\na = 1\n[matrix]\na = 2\n[guest]\nappend = ${a}\n",
+		 "a.spec:2: this is a name of the matrix, too\n"
+		 "    a = 1\n"
+		 "        ^"},
 		{"[matrix]\ncpus = 1;2\n[guest]\ncpus = 3\n",
 		 "a.spec:4: this is a name of the matrix, which says it already\n"
 		 "    cpus = 3\n"
 		 "           ^"},
 		{"[matrix]\na = 1;2\nb = ${nowhere_at_all}\n",
-		 "a.spec:3: 'nowhere_at_all' is no name of the matrix, nor of the environment\n"
+		 "a.spec:3: 'nowhere_at_all' is no name of the matrix, nor a parameter, nor of the "
+		 "environment\n"
 		 "    b = ${nowhere_at_all}\n"
 		 "        ^~~~~~~~~~~~~~~~~"},
 	};
@@ -147,6 +157,34 @@ static void test_given(void)
 	g_assert_null(rs_trace_spec_get(spec, "guest", "kernel", NULL));
 }
 
+static void test_settings(void)
+{
+	g_autoptr(GHashTable) settings = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autofree char *path = NULL, *append = NULL, *cpus = NULL;
+	g_autoptr(RsTraceSpec) spec = NULL;
+	g_autoptr(RsTraceSpec) without = NULL;
+	const int fd = g_file_open_tmp(NULL, &path, NULL);
+
+	g_assert_true(g_close(fd, NULL));
+	g_assert_true(g_file_set_contents(path,
+					  "[parameters]\na = 1\nb = 2\n[matrix]\ncpus = 3; 4\n"
+					  "[guest]\nappend = ${a} ${b}\n",
+					  -1, NULL));
+	g_hash_table_insert(settings, (char *)"b", (char *)"7");
+	g_hash_table_insert(settings, (char *)"cpus", (char *)"5;6;8");
+	spec = rs_trace_spec_load(path, settings, NULL);
+	append = rs_trace_spec_get(spec, "guest", "append", NULL);
+	cpus = rs_trace_spec_get(spec, "guest", "cpus", NULL);
+	g_assert_cmpstr(append, ==, "1 7");
+	g_assert_cmpstr(cpus, ==, "5");
+	g_assert_cmpuint(rs_trace_spec_n_cases(spec), ==, 3);
+	g_assert_true(rs_trace_spec_uses(spec, "a") && rs_trace_spec_uses(spec, "cpus"));
+	g_assert_false(rs_trace_spec_uses(spec, "c"));
+	without = rs_trace_spec_load(path, NULL, NULL);
+	g_assert_cmpuint(rs_trace_spec_n_cases(without), ==, 2);
+	g_unlink(path);
+}
+
 static void test_values(void)
 {
 	g_autoptr(RsTraceSpec) spec = make("# a comment\n[expect one]\nevent = a ; b;;  \n"
@@ -200,6 +238,7 @@ static void test_wrong_values(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/spec/settings", test_settings);
 	g_test_add_func("/spec/names", test_a_matrix_has_too_many_names);
 	g_test_add_func("/spec/given", test_given);
 	g_test_add_func("/spec/mistakes", test_mistakes);
