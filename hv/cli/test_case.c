@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/test_case.h"
 
+#include "cli/test_domain.h"
 #include "cli/test_judge.h"
 #include "cli/verb.h"
 
@@ -147,7 +148,7 @@ static char *find_file(const struct rs_test_case *test, const char *key)
 
 static bool check_guest(struct rs_test_case *test, GError **error)
 {
-	static const char *const files[] = {"kernel", "initrd"};
+	static const char *const files[] = {"kernel", "initrd", "template"};
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < G_N_ELEMENTS(files); i++) {
@@ -161,10 +162,11 @@ static bool check_guest(struct rs_test_case *test, GError **error)
 	n += rs_trace_spec_has(test->spec, "guest", "kernel");
 	n += rs_trace_spec_has(test->spec, "guest", "demo");
 	n += rs_trace_spec_has(test->spec, "guest", "hosted");
+	n += rs_test_domain_count(test->spec);
 	if (n == 1)
-		return true;
+		return rs_test_domain_check(test->spec, error);
 	rs_trace_spec_blame(test->spec, "guest", NULL, error,
-			    "a guest is one of kernel, demo and hosted");
+			    "a guest is one of kernel, demo, hosted, domain and template");
 	return false;
 }
 
@@ -288,6 +290,8 @@ static void add_guest(const struct rs_test_case *test, GPtrArray *args)
 {
 	static const char *const options[] = {"accel", "cpus", "append", "regions"};
 	g_autofree char *hosted = get(test, "guest", "hosted");
+	g_autofree char *template = find_file(test, "template");
+	bool console = !hosted && rs_test_domain_has_console(test->spec);
 	g_auto(GStrv) program = NULL;
 
 	for (unsigned int i = 0; i < G_N_ELEMENTS(options); i++) {
@@ -297,7 +301,8 @@ static void add_guest(const struct rs_test_case *test, GPtrArray *args)
 	}
 	add(args, "--mem", get(test, "guest", "memory"));
 	add(args, "--initrd", find_file(test, "initrd"));
-	add(args, hosted ? NULL : "--serial", hosted ? NULL : file_of(test, "serial"));
+	add(args, "--serial", console ? file_of(test, "serial") : NULL);
+	rs_test_domain_add(test->spec, template, args);
 	if (is_true(test, "guest", "demo"))
 		add(args, NULL, g_strdup("--demo"));
 	add(args, NULL, find_file(test, "kernel"));
@@ -482,7 +487,12 @@ static gboolean on_alarm(gpointer data)
 static bool skips(struct rs_test_case *test)
 {
 	g_autofree char *accel = get(test, "guest", "accel");
+	char *missing = rs_test_domain_missing(test->spec);
 
+	if (missing) {
+		settle(test, RS_TEST_SKIPPED, missing);
+		return true;
+	}
 	if (!accel || !g_str_equal(accel, "kvm") || access("/dev/kvm", R_OK | W_OK) == 0)
 		return false;
 	settle(test, RS_TEST_SKIPPED, g_strdup_printf("/dev/kvm: %s", g_strerror(errno)));

@@ -195,7 +195,10 @@ static void begin_devices(struct work *work)
 	put(work, "</shmem>");
 }
 
-/* A bus that takes devices at any time lets several domains lay a file over one. */
+/*
+ * libvirt plugs such a disk in before the guest begins, and then several domains can lay a file
+ * over one, which none of them writes. Where nothing can be plugged in, one has it for itself.
+ */
 static void end_disk(struct work *work)
 {
 	const struct disk *disk = &work->disk;
@@ -204,7 +207,7 @@ static void end_disk(struct work *work)
 		return;
 	if (disk->is_floppy)
 		put(work, "<readonly/>");
-	else if (disk->has_source && disk->is_pluggable)
+	else if (disk->has_source && disk->is_pluggable && work->xml->acpi)
 		put(work, "<transient shareBacking='yes'/>");
 	else if (disk->has_source)
 		put(work, "<transient/>");

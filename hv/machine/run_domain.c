@@ -103,6 +103,15 @@ static int choose_mib(const struct rs_machine_config *config, uint32_t cpus, uin
 
 /* ---- one of a template ---- */
 
+/* The source's name, without the number of the first. Several sessions may have one name. */
+static char *name_domain(const char *source, const char *uuid)
+{
+	const char *end = g_str_has_suffix(source, "@1") ? strrchr(source, '@') : NULL;
+
+	return g_strdup_printf("%.*s-%.*s", end ? (int)(end - source) : (int)strlen(source), source,
+			       UUID_CHARS, uuid);
+}
+
 static int read_template(const char *path, char **out, struct rs_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -157,7 +166,7 @@ static int make(struct start *start, struct rs_error *err)
 {
 	const struct rs_machine_config *config = start->config;
 	g_autofree char *text = NULL, *xml = NULL, *uuid = g_uuid_string_random();
-	g_autofree char *name = g_strdup_printf("%s-%.*s", config->name, UUID_CHARS, uuid);
+	g_autofree char *name = name_domain(config->name, uuid);
 	int ret = read_template(config->domain, &text, err);
 
 	if (ret)

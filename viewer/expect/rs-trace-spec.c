@@ -37,7 +37,8 @@ static const struct {
 } known[] = {
 	{"test", {"about", "tags", "timeout"}},
 	{"guest",
-	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions"}},
+	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions",
+	  "domain", "template", "connect"}},
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
 	{EXPECT, {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
 		  "count", "rate",  "then", "after", "same", "open",   "within",       "since",
