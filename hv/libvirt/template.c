@@ -31,7 +31,7 @@ struct work {
 	bool is_channel;    /* within one of a unix socket */
 	bool has_variables; /* its firmware writes to a file … */
 	bool is_stateless;  /* … but this one does not */
-	bool has_kernel;
+	bool has_kernel, has_devices, has_cmdline;
 };
 
 static bool refuse(GError **error, int code, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -187,6 +187,10 @@ static void begin_devices(struct work *work)
 {
 	const struct rs_template_wish *wish = work->wish;
 
+	/* There may be several such elements. */
+	if (work->has_devices)
+		return;
+	work->has_devices = true;
 	put(work, "<serial type='null'><target port='0'/></serial>");
 	put(work, "<shmem name='%s' role='" RS_XML_MASTER "'><model type='ivshmem-plain'/>",
 	    wish->memory_name);
@@ -319,12 +323,13 @@ static bool end_places(struct work *work, GError **error)
 				      "a disk that is no file would be written: it needs "
 				      "<readonly/>");
 		end_disk(work);
-	} else if (is_at(work, "os") && work->wish->append) {
-		if (!work->has_kernel)
-			return refuse(error, EINVAL,
-				      "its domain boots no <kernel> that a command line could be "
-				      "for");
+	} else if (is_at(work, "os") && work->wish->append && !work->has_cmdline) {
+		work->has_cmdline = true;
 		put(work, "<cmdline>%s</cmdline>", work->wish->append);
+	} else if (work->depth == 1 && !work->has_devices) {
+		put(work, "<devices>");
+		begin_devices(work);
+		put(work, "</devices>");
 	}
 	return true;
 }
@@ -364,6 +369,9 @@ static void on_text(GMarkupParseContext *context, const char *text, gsize size, 
 
 static bool check_whole(const struct work *work, GError **error)
 {
+	if (work->wish->append && !(work->has_kernel && work->has_cmdline))
+		return refuse(error, EINVAL,
+			      "its domain boots no <kernel> that a command line could be for");
 	if (!work->has_variables || work->is_stateless)
 		return true;
 	return refuse(error, ENOTSUP,

@@ -36,38 +36,47 @@ bool rs_machine_is_template(const char *domain)
 	return g_str_has_suffix(domain, ".xml");
 }
 
-/* ---- what happens to it ---- */
+/* ---- the owner of its QEMU ---- */
 
-/* Its end is told by its target. */
+struct owned {
+	struct rs_domain *domain; /* its monitor's */
+	bool ended;               /* by us */
+};
+
+/* Its end is told by its target, which does not know of somebody else who has forced it off. */
 static void on_changed(void *data, enum rs_domain_change change, const char *detail)
 {
+	const struct owned *owned = data;
+	g_autofree char *name = rs_trace_escape(rs_domain_name(owned->domain), -1, NULL);
 	g_autofree char *line = NULL;
+	const char *what = NULL;
 
 	if (change == RS_DOMAIN_LOST)
-		line = g_strdup_printf("ringside: domain %s: libvirt's daemon has gone away; the "
-				       "session goes on, and looks for it\n",
-				       (const char *)data);
+		what = "libvirt's daemon has gone away; the session goes on, and looks for it";
 	else if (change == RS_DOMAIN_FOUND)
-		line = g_strdup_printf("ringside: domain %s: libvirt's daemon is there again\n",
-				       (const char *)data);
-	if (line)
-		rs_say(line);
+		what = "libvirt's daemon is there again";
+	else if (change == RS_DOMAIN_STOPPED && !owned->ended)
+		what = detail;
+	if (!what)
+		return;
+	line = g_strdup_printf("ringside: domain %s: %s\n", name, what);
+	rs_say(line);
 }
-
-/* ---- the owner of its QEMU ---- */
 
 static void end(void *data)
 {
-	rs_domain_destroy(data, 0, NULL);
+	struct owned *owned = data;
+
+	owned->ended = true;
+	rs_domain_destroy(owned->domain, 0, NULL);
 }
 
-/* It fails for one that has ended. */
 static void release(void *data)
 {
-	struct rs_domain_status status;
+	struct owned *owned = data;
 
-	if (!rs_domain_look(data, &status, NULL) && status.state != RS_DOMAIN_OFF)
-		rs_domain_destroy(data, RS_DOMAIN_START_MS, NULL);
+	owned->ended = true;
+	rs_domain_destroy(owned->domain, RS_DOMAIN_START_MS, NULL);
 }
 
 /* ---- its memory ---- */
@@ -263,13 +272,12 @@ static int open_serial(const char *serial, int *out, struct rs_error *err)
 	return *out < 0 ? rs_error_set(err, EIO, "%s: %s", serial, g_strerror(errno)) : 0;
 }
 
-/* The domain is the monitor's then, on failure too. */
-static int open_monitor(struct rs_domain *domain, struct rs_monitor **out, struct rs_error *err)
+/* `owned` and its domain are the monitor's then. On failure both are gone. */
+static int open_monitor(struct owned *owned, struct rs_monitor **out, struct rs_error *err)
 {
+	struct rs_domain *domain = owned->domain;
 	struct rs_monitor *monitor = rs_domain_monitor_new(domain, NULL);
-	int ret = rs_domain_monitor_keep(monitor, on_changed,
-					 rs_trace_escape(rs_domain_name(domain), -1, NULL), g_free,
-					 err);
+	int ret = rs_domain_monitor_keep(monitor, on_changed, owned, g_free, err);
 
 	if (ret) {
 		rs_monitor_destroy(monitor);
@@ -284,8 +292,9 @@ static int take(struct start *start, int serial, struct rs_machine *out, struct 
 {
 	const struct rs_machine_config *config = start->config;
 	struct rs_domain *domain = start->domain;
+	struct owned *owned = g_new0(struct owned, 1);
 	const struct rs_qemu_owner owner = {
-		.data = domain,
+		.data = owned,
 		.end = end,
 		.release = release,
 		.serial_fd = serial,
@@ -310,10 +319,13 @@ static int take(struct start *start, int serial, struct rs_machine *out, struct 
 
 	/* What fails from here on closes the domain's connection, and so ends it. */
 	start->domain = NULL;
-	if (ret)
+	owned->domain = domain;
+	if (ret) {
 		rs_domain_close(domain);
-	else
-		ret = open_monitor(domain, &monitor, err);
+		g_free(owned);
+	} else {
+		ret = open_monitor(owned, &monitor, err);
+	}
 	if (!ret)
 		ret = rs_machine_reach_qemu(monitor, pids, &device, &owner, &wish, out, lines, err);
 	g_free(device.alias);

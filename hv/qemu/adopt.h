@@ -29,7 +29,7 @@ struct rs_qemu_owner {
 	void *data;
 	/* Has it ended soon, without a wait. */
 	void (*end)(void *data);
-	/* The target is destroyed. Ends QEMU, if need be; its monitor is there until then. */
+	/* The target is destroyed, and QEMU has not ended. Ends it. Its monitor is still there. */
 	void (*release)(void *data);
 	int serial_fd;      /* where its console goes; stays the caller's; -1: stays where it is */
 	const char *serial; /* the id of the console's character device in QEMU */

@@ -394,7 +394,7 @@ static void q_destroy(struct rs_target *target)
 	qemu = rs_qemu_of(target);
 	rs_qemu_resume(target, NULL);
 	if (qemu->owned) {
-		if (qemu->owner.release)
+		if (!qemu->ended)
 			qemu->owner.release(qemu->owner.data);
 		rs_qemu_remove_files(qemu);
 	} else if (qemu->borrowed)
