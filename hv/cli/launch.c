@@ -80,7 +80,11 @@ static int name_files(const struct rs_session *session, guint number, char **nam
 
 const char *rs_launch_what(const struct rs_launch_source *source)
 {
-	return source->config.hosted ? source->config.hosted[0] : source->config.kernel;
+	const struct rs_machine_config *config = &source->config;
+
+	return config->domain   ? config->domain
+	       : config->hosted ? config->hosted[0]
+				: config->kernel;
 }
 
 /* Restores a program's text. -EAGAIN: some of it may still hold our bytes. */
@@ -149,7 +153,11 @@ static int add_new(struct rs_session *session, const char *run_dir, guint number
 			rs_source_region(rs_session_source(session, 0))->header.origin_ns;
 	source.journal = journal;
 	ret = rs_machine_create(&config, &machine, err);
-	return ret ? ret : add_machine(session, &source, &machine, err);
+	if (ret)
+		return ret;
+	source.via = machine.via;
+	source.self_patch = machine.self_patch;
+	return add_machine(session, &source, &machine, err);
 }
 
 int rs_launch(const char *name, struct rs_launch_source *sources, guint n,

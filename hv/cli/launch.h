@@ -23,7 +23,7 @@ struct rs_launch_source {
 	struct rs_machine_config config; /* name, run_dir and origin_ns are filled in */
 };
 
-/* What runs: the path of the kernel or program. */
+/* What runs: the path of the kernel, program or template, or the name of a domain. */
 const char *rs_launch_what(const struct rs_launch_source *source);
 
 /*

@@ -2,6 +2,7 @@
 #include "cli/source_args.h"
 
 #include "cli/args.h"
+#include "machine/run_domain.h"
 #include <errno.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@ struct rs_source_args {
 	char *name, *memory, *ring_size, *mode, *accel, *initrd, *append, *serial;
 	int cpus, users;
 	gboolean demo;
-	char *kernel;  /* NULL: a program */
-	char **hosted; /* NULL: a kernel */
+	char *domain, *uri; /* of libvirt; NULL: none */
+	char *kernel;       /* NULL: a program or domain */
+	char **hosted;      /* NULL: a kernel */
 };
 
 /* All that follows --hosted belongs to the program, options included. */
@@ -38,14 +40,31 @@ static char **split_hosted(int *argc, char **argv)
 	return NULL;
 }
 
+static int check_domain(const struct rs_verb *verb, const struct rs_source_args *a)
+{
+	if (!a->domain)
+		return a->uri ? rs_cli_usage(verb, "--connect is for --domain") : 0;
+	if (!*a->domain)
+		return rs_cli_usage(verb, "--domain needs a name, or a file NAME.xml");
+	if (a->accel || a->initrd)
+		return rs_cli_usage(verb, "a domain's own XML says its --accel and --initrd");
+	if (!rs_machine_is_template(a->domain) &&
+	    (a->cpus != NOT_GIVEN || a->memory || a->append || a->serial))
+		return rs_cli_usage(verb,
+				    "--cpus, --mem, --append and --serial are for a template, "
+				    "NAME.xml, and not for a domain that libvirt knows");
+	return 0;
+}
+
 static int check(const struct rs_verb *verb, const struct rs_source_args *a, int argc)
 {
-	int sources = argc - 1 + (a->hosted != NULL) + (a->demo != FALSE);
+	int sources = argc - 1 + (a->hosted != NULL) + (a->demo != FALSE) + (a->domain != NULL);
 
 	if (a->hosted && !a->hosted[0])
 		return rs_cli_usage(verb, "--hosted needs a program");
 	if (sources == 0)
-		return rs_cli_usage(verb, "one of KERNEL, --demo and --hosted PROGRAM is needed");
+		return rs_cli_usage(verb, "one of KERNEL, --demo, --domain and --hosted PROGRAM is "
+					  "needed");
 	if (sources > 1)
 		return rs_cli_usage(verb,
 				    "one source is expected here, not %d: another goes after --and",
@@ -57,7 +76,7 @@ static int check(const struct rs_verb *verb, const struct rs_source_args *a, int
 		return rs_cli_usage(verb, "--cpus is 1 to %u", RS_MAX_CPUS);
 	if (a->users != NOT_GIVEN && (a->users < 0 || a->users >= (int)RS_MAX_REGIONS))
 		return rs_cli_usage(verb, "--regions is 0 to %u", RS_MAX_REGIONS - 1);
-	return 0;
+	return check_domain(verb, a);
 }
 
 static bool parse(const struct rs_verb *verb, struct rs_source_args *a, const GOptionEntry *more,
@@ -68,6 +87,11 @@ static bool parse(const struct rs_verb *verb, struct rs_source_args *a, const GO
 		{"demo", 0, 0, G_OPTION_ARG_NONE, &a->demo, "Run the bundled demo guest", NULL},
 		{"hosted", 0, 0, G_OPTION_ARG_NONE, &hosted_help,
 		 "Run a program instead; all that follows is the program and its arguments", NULL},
+		{"domain", 0, 0, G_OPTION_ARG_STRING, &a->domain,
+		 "Start a domain of libvirt, or one made of a template, for this run",
+		 "NAME|FILE.xml"},
+		{"connect", 'c', 0, G_OPTION_ARG_STRING, &a->uri,
+		 "libvirt's daemon for --domain, as virsh has it", "URI"},
 		{"source", 0, 0, G_OPTION_ARG_STRING, &a->name,
 		 "Name of the source (after the kernel or program)", "NAME"},
 		{"cpus", 0, 0, G_OPTION_ARG_INT, &a->cpus, "vCPUs, or rings (2)", "N"},
@@ -126,6 +150,8 @@ void rs_source_args_free(struct rs_source_args *a)
 	g_free(a->append);
 	g_free(a->serial);
 	g_free(a->kernel);
+	g_free(a->domain);
+	g_free(a->uri);
 	g_strfreev(a->hosted);
 	g_free(a);
 }
@@ -153,7 +179,10 @@ int rs_source_args_fill(const struct rs_source_args *a, bool recorded, struct rs
 	int ret;
 
 	*out = (struct rs_launch_source){.name = a->name};
-	ret = rs_cli_parse_size(ring_size(a, recorded), &config->ring_bytes, err);
+	/* A domain's memory decides how large its rings are. */
+	ret = a->domain && !a->ring_size
+		      ? 0
+		      : rs_cli_parse_size(ring_size(a, recorded), &config->ring_bytes, err);
 	if (!ret && a->memory)
 		ret = rs_cli_parse_size(a->memory, &config->memory, err);
 	if (!ret && a->name)
@@ -167,6 +196,8 @@ int rs_source_args_fill(const struct rs_source_args *a, bool recorded, struct rs
 	else
 		return rs_error_set(err, EINVAL, "--mode is overwrite or drop, not '%s'", a->mode);
 	config->hosted = a->hosted;
+	config->domain = a->domain;
+	config->uri = a->uri;
 	config->cpus = a->cpus == NOT_GIVEN ? 0 : (uint32_t)a->cpus;
 	config->accel = a->accel ? a->accel : "auto";
 	config->initrd = a->initrd;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/test_case.h"
 
+#include "cli/test_domain.h"
 #include "cli/test_judge.h"
 #include "cli/test_run.h"
 #include "cli/verb.h"
@@ -478,6 +479,12 @@ static bool load(struct rs_test_case *test, GError **error)
 
 static bool skips(struct rs_test_case *test)
 {
+	char *missing = test->setup->libvirt ? rs_test_domain_missing(test->setup->libvirt) : NULL;
+
+	if (missing) {
+		settle(test, RS_TEST_SKIPPED, missing);
+		return true;
+	}
 	if (!test->setup->needs_kvm || access("/dev/kvm", R_OK | W_OK) == 0)
 		return false;
 	settle(test, RS_TEST_SKIPPED, g_strdup_printf("/dev/kvm: %s", g_strerror(errno)));

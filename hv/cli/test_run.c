@@ -160,7 +160,7 @@ static GPtrArray *make_args(const struct rs_test_run *run)
 	add(args, rs_test_run_file(run, RS_TEST_RUN_TRACE));
 	add(args, g_strdup("--result"));
 	add(args, rs_test_run_file(run, RS_TEST_RUN_RESULT));
-	if (!run->setup->is_program) {
+	if (!run->setup->is_program && !run->setup->no_console) {
 		add(args, g_strdup("--serial"));
 		add(args, rs_test_run_file(run, "serial"));
 	}

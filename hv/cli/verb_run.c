@@ -246,7 +246,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 const struct rs_verb rs_verb_run = {
 	.name = "run",
-	.args = "KERNEL | --demo | --hosted PROGRAM [ARGS…] [--and …]",
+	.args = "KERNEL | --demo | --domain NAME|FILE.xml | --hosted PROGRAM [ARGS…] [--and …]",
 	.summary = "run guests and programs, and print their trace",
 	.details =
 		"The trace goes to standard output, a guest's console to standard error. Ctrl-C "

@@ -75,7 +75,7 @@ void rs_domain_carry_out(void *data, void *user_data)
 	rs_domain_unref(domain);
 }
 
-void rs_domain_start(struct rs_domain *domain, struct rs_domain_job *job)
+void rs_domain_push(struct rs_domain *domain, struct rs_domain_job *job)
 {
 	rs_domain_ref(domain);
 	g_atomic_ref_count_inc(&job->refs);
@@ -88,7 +88,7 @@ void rs_domain_start_unwatched(struct rs_domain *domain,
 {
 	struct rs_domain_job *job = rs_domain_job_new(run, "", NULL);
 
-	rs_domain_start(domain, job);
+	rs_domain_push(domain, job);
 	rs_domain_job_unref(job);
 }
 
@@ -119,7 +119,7 @@ int rs_domain_call(struct rs_domain *domain, struct rs_domain_job *job, int time
 		rs_domain_job_unref(job);
 		return rs_error_set(err, EAGAIN, "libvirt: an earlier call has not been answered");
 	}
-	rs_domain_start(domain, job);
+	rs_domain_push(domain, job);
 	if (!rs_domain_wait_for(job, timeout_ms)) {
 		set_late(domain, true);
 		/* It may have ended in between, and then nothing is late. */

@@ -78,15 +78,12 @@ struct rs_domain *rs_domain_new(GMainContext *context)
 	return domain;
 }
 
-int rs_domain_open(const char *uri, const char *name, GMainContext *context, int timeout_ms,
+static int open_by(struct rs_domain_job *job, GMainContext *context, int timeout_ms,
 		   struct rs_domain **out, struct rs_error *err)
 {
 	struct rs_domain *domain = rs_domain_new(context);
-	struct rs_domain_job *job = rs_domain_job_new(do_open, "connect", uri);
-	int ret;
+	int ret = rs_domain_call(domain, job, timeout_ms, err);
 
-	job->name = g_strdup(name);
-	ret = rs_domain_call(domain, job, timeout_ms, err);
 	if (ret) {
 		rs_domain_close(domain);
 		return ret;
@@ -94,6 +91,32 @@ int rs_domain_open(const char *uri, const char *name, GMainContext *context, int
 	rs_domain_job_unref(job);
 	*out = domain;
 	return 0;
+}
+
+int rs_domain_open(const char *uri, const char *name, GMainContext *context, int timeout_ms,
+		   struct rs_domain **out, struct rs_error *err)
+{
+	struct rs_domain_job *job = rs_domain_job_new(do_open, "connect", uri);
+
+	job->name = g_strdup(name);
+	return open_by(job, context, timeout_ms, out, err);
+}
+
+static int do_make(struct rs_domain *domain, struct rs_domain_job *job)
+{
+	int ret = rs_virt_make(job->text, job->name, &domain->virt, &domain->id, &job->err);
+
+	domain->connected = !ret;
+	return ret;
+}
+
+int rs_domain_make(const char *uri, const char *xml, GMainContext *context, int timeout_ms,
+		   struct rs_domain **out, struct rs_error *err)
+{
+	struct rs_domain_job *job = rs_domain_job_new(do_make, "create", uri);
+
+	job->name = g_strdup(xml);
+	return open_by(job, context, timeout_ms, out, err);
 }
 
 void rs_domain_close(struct rs_domain *domain)
@@ -107,7 +130,7 @@ void rs_domain_close(struct rs_domain *domain)
 	rs_domain_stop_timer(domain);
 	g_mutex_unlock(&domain->lock);
 	job = rs_domain_job_new(do_close, "close", NULL);
-	rs_domain_start(domain, job);
+	rs_domain_push(domain, job);
 	rs_domain_wait_for(job, CLOSE_MS);
 	rs_domain_job_unref(job);
 	/* What waits is carried out, and its thread ends, whenever libvirt lets it. */
@@ -133,6 +156,48 @@ const char *rs_domain_uri(const struct rs_domain *domain)
 bool rs_domain_is_qemu(const struct rs_domain *domain)
 {
 	return domain->id.is_qemu;
+}
+
+/* ---- its start and end ---- */
+
+static int do_start(struct rs_domain *domain, struct rs_domain_job *job)
+{
+	int ret = rs_domain_check_connected(domain, job);
+
+	return ret ? ret : rs_virt_start(domain->virt, &job->err);
+}
+
+static int do_destroy(struct rs_domain *domain, struct rs_domain_job *job)
+{
+	int ret = rs_domain_check_connected(domain, job);
+
+	return ret ? ret : rs_virt_destroy(domain->virt, &job->err);
+}
+
+static int call_only(struct rs_domain *domain, struct rs_domain_job *job, int timeout_ms,
+		     struct rs_error *err)
+{
+	int ret = rs_domain_call(domain, job, timeout_ms, err);
+
+	if (!ret)
+		rs_domain_job_unref(job);
+	return ret;
+}
+
+int rs_domain_start(struct rs_domain *domain, int timeout_ms, struct rs_error *err)
+{
+	return call_only(domain, rs_domain_job_new(do_start, "start", NULL), timeout_ms, err);
+}
+
+int rs_domain_destroy(struct rs_domain *domain, int timeout_ms, struct rs_error *err)
+{
+	struct rs_domain_job *job = rs_domain_job_new(do_destroy, "destroy", NULL);
+
+	if (timeout_ms)
+		return call_only(domain, job, timeout_ms, err);
+	rs_domain_push(domain, job);
+	rs_domain_job_unref(job);
+	return 0;
 }
 
 /* ---- questions ---- */
@@ -198,14 +263,10 @@ static int change_device(struct rs_domain *domain, const char *xml, bool attach,
 {
 	struct rs_domain_job *job = rs_domain_job_new(
 		do_change_device, attach ? "attach-device" : "detach-device", xml);
-	int ret;
 
 	job->attach = attach;
 	job->inactive = inactive;
-	ret = rs_domain_call(domain, job, RS_DOMAIN_TIMEOUT_MS, err);
-	if (!ret)
-		rs_domain_job_unref(job);
-	return ret;
+	return call_only(domain, job, RS_DOMAIN_TIMEOUT_MS, err);
 }
 
 int rs_domain_attach_device(struct rs_domain *domain, const char *xml, bool inactive,
@@ -258,7 +319,7 @@ int rs_domain_command_async(struct rs_domain *domain, const char *json, int fd,
 	job->fd = copy;
 	job->answer = done;
 	job->data = data;
-	rs_domain_start(domain, job);
+	rs_domain_push(domain, job);
 	rs_domain_job_unref(job);
 	return 0;
 }

@@ -27,6 +27,7 @@
 struct rs_domain;
 
 #define RS_DOMAIN_TIMEOUT_MS 15000    /* for one call that does not need the guest */
+#define RS_DOMAIN_START_MS 60000      /* to start one, or force it off */
 #define RS_DOMAIN_TEXT_MAX (4u << 20) /* bytes of XML, or of QEMU's answer */
 
 /*
@@ -38,6 +39,18 @@ struct rs_domain;
  */
 int rs_domain_open(const char *uri, const char *name, GMainContext *context, int timeout_ms,
 		   struct rs_domain **out, struct rs_error *err);
+/*
+ * Makes a domain that is gone when it ends, and starts it, paused. libvirt's daemon ends it when
+ * this connection is closed, also because we were killed. After the daemon itself was away, nobody
+ * does that but rs_domain_destroy(). Errors besides: as rs_domain_open(); -ENOTSUP the URI is not
+ * one of QEMU.
+ */
+int rs_domain_make(const char *uri, const char *xml, GMainContext *context, int timeout_ms,
+		   struct rs_domain **out, struct rs_error *err);
+/* Starts one that is off in the same way. -ENOTCONN: it runs already. */
+int rs_domain_start(struct rs_domain *domain, int timeout_ms, struct rs_error *err);
+/* Forces it off. `timeout_ms` 0: does not wait until it is, nor tells whether that works. */
+int rs_domain_destroy(struct rs_domain *domain, int timeout_ms, struct rs_error *err);
 /* Nothing is told from now on. Waits a little for a call that is at work. NULL is accepted. */
 void rs_domain_close(struct rs_domain *domain);
 

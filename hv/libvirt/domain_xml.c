@@ -219,6 +219,8 @@ static bool begin(struct parse *parse, const char *name, const char **names, con
 	if (IS_AT(parse, 3, "type", "os")) {
 		take(&parse->xml->arch, attribute(names, values, "arch"));
 		take(&parse->xml->machine, attribute(names, values, "machine"));
+	} else if (IS_AT(parse, 3, "acpi", "features")) {
+		parse->xml->acpi = true;
 	} else if (IS_AT(parse, 2, "vcpu")) {
 		parse->text = g_string_new(NULL);
 	} else if (IS_AT(parse, 3, "shmem", "devices")) {

@@ -45,6 +45,7 @@ struct rs_xml_bus {
 struct rs_domain_xml {
 	char *type, *arch, *machine; /* "kvm", "x86_64", "pc-q35-7.2"; "" if not given */
 	uint32_t cpus;               /* that it can have */
+	bool acpi;                   /* without it, pc takes no devices while it runs */
 	GPtrArray *shmems;           /* of struct rs_xml_shmem */
 	GPtrArray *buses;            /* of struct rs_xml_bus */
 	GArray *taken;               /* of struct rs_pci_address */

@@ -54,7 +54,10 @@ _Static_assert(RS_LOOP_READABLE == VIR_EVENT_HANDLE_READABLE &&
 	F(virDomainIsPersistent)                                                                   \
 	F(virDomainGetXMLDesc)                                                                     \
 	F(virDomainAttachDeviceFlags)                                                              \
-	F(virDomainDetachDeviceFlags)
+	F(virDomainDetachDeviceFlags)                                                              \
+	F(virDomainCreateXML)                                                                      \
+	F(virDomainCreateWithFlags)                                                                \
+	F(virDomainDestroy)
 #define QEMU_FUNCTIONS(F)                                                                          \
 	F(virDomainQemuMonitorCommand)                                                             \
 	F(virDomainQemuAgentCommand)                                                               \
@@ -252,30 +255,54 @@ static virDomainPtr look_up(virConnectPtr conn, const char *name)
 	return domain ? domain : vir.virDomainLookupByName(conn, name);
 }
 
+static bool is_qemu(virConnectPtr conn)
+{
+	const char *type = vir.virConnectGetType(conn);
+
+	return type && g_str_equal(type, "QEMU");
+}
+
 static int find_domain(struct rs_virt *virt, const char *name, struct rs_virt_id *id,
 		       struct rs_error *err)
 {
-	char uuid[VIR_UUID_STRING_BUFLEN];
-	const char *type = vir.virConnectGetType(virt->conn);
-
 	virt->domain = look_up(virt->conn, name);
 	if (!virt->domain && fail(err) == -ENOENT)
 		return rs_error_set(err, ENOENT, "no domain '%s' on %s%s", name, id->uri,
 				    g_str_has_suffix(id->uri, ":///session")
 					    ? ": others are on -c qemu:///system"
 					    : "");
-	if (!virt->domain)
-		return -err->code;
+	return virt->domain ? 0 : -err->code;
+}
+
+/* For whoever must not outlive us. It waits for the caller, who lets it run. */
+#define OURS (VIR_DOMAIN_START_AUTODESTROY | VIR_DOMAIN_START_PAUSED)
+
+static int make_domain(struct rs_virt *virt, const char *xml, struct rs_virt_id *id,
+		       struct rs_error *err)
+{
+	if (!is_qemu(virt->conn))
+		return rs_error_set(err, ENOTSUP, "%s is not run by QEMU", id->uri);
+	virt->domain = vir.virDomainCreateXML(virt->conn, xml, OURS);
+	return virt->domain ? 0 : fail(err);
+}
+
+static int identify(struct rs_virt *virt, struct rs_virt_id *id, struct rs_error *err)
+{
+	char uuid[VIR_UUID_STRING_BUFLEN];
+
 	if (vir.virDomainGetUUIDString(virt->domain, uuid))
 		return fail(err);
 	id->name = g_strdup(vir.virDomainGetName(virt->domain));
 	id->uuid = g_strdup(uuid);
-	id->is_qemu = type && g_str_equal(type, "QEMU");
+	id->is_qemu = is_qemu(virt->conn);
 	return 0;
 }
 
-int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct rs_virt_id *id,
-		 struct rs_error *err)
+/* `get`: finds or makes what is to be the domain, `text`. */
+static int open_by(const char *uri, const char *text,
+		   int (*get)(struct rs_virt *virt, const char *text, struct rs_virt_id *id,
+			      struct rs_error *err),
+		   struct rs_virt **out, struct rs_virt_id *id, struct rs_error *err)
 {
 	struct rs_virt *virt;
 	struct rs_virt_id found = {0};
@@ -291,7 +318,9 @@ int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct
 	if (!ret)
 		vir.virConnectSetKeepAlive(virt->conn, ALIVE_INTERVAL_S, ALIVE_COUNT);
 	if (!ret)
-		ret = find_domain(virt, name, &found, err);
+		ret = get(virt, text, &found, err);
+	if (!ret)
+		ret = identify(virt, &found, err);
 	if (ret) {
 		rs_virt_close(virt);
 		free(found.uri);
@@ -300,6 +329,28 @@ int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct
 	*id = found;
 	*out = virt;
 	return 0;
+}
+
+int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct rs_virt_id *id,
+		 struct rs_error *err)
+{
+	return open_by(uri, name, find_domain, out, id, err);
+}
+
+int rs_virt_make(const char *uri, const char *xml, struct rs_virt **out, struct rs_virt_id *id,
+		 struct rs_error *err)
+{
+	return open_by(uri, xml, make_domain, out, id, err);
+}
+
+int rs_virt_start(struct rs_virt *virt, struct rs_error *err)
+{
+	return vir.virDomainCreateWithFlags(virt->domain, OURS) ? fail(err) : 0;
+}
+
+int rs_virt_destroy(struct rs_virt *virt, struct rs_error *err)
+{
+	return vir.virDomainDestroy(virt->domain) ? fail(err) : 0;
 }
 
 /* Nothing of it fails for who closes it. */
@@ -345,14 +396,12 @@ int rs_virt_list(const char *uri,
 	virDomainPtr *domains = NULL;
 	enum rs_domain_state state;
 	virConnectPtr conn = NULL;
-	const char *type;
 	int n = 0, ret = prepare_library(err);
 
 	if (ret)
 		return ret;
 	ret = open_connection(uri, &conn, real_uri, err);
-	type = ret ? NULL : vir.virConnectGetType(conn);
-	if (type && g_str_equal(type, "QEMU")) {
+	if (!ret && is_qemu(conn)) {
 		n = vir.virConnectListAllDomains(conn, &domains, 0);
 		ret = n < 0 ? fail(err) : 0;
 	}

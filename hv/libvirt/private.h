@@ -35,6 +35,12 @@ void rs_domain_set_monitor(struct rs_domain *domain, rs_domain_monitor_fn call, 
 
 int rs_virt_open(const char *uri, const char *name, struct rs_virt **out, struct rs_virt_id *id,
 		 struct rs_error *err);
+/* A domain of `xml`, made as rs_domain_make() has it. */
+int rs_virt_make(const char *uri, const char *xml, struct rs_virt **out, struct rs_virt_id *id,
+		 struct rs_error *err);
+/* As rs_domain_start() and rs_domain_destroy() have it. */
+int rs_virt_start(struct rs_virt *virt, struct rs_error *err);
+int rs_virt_destroy(struct rs_virt *virt, struct rs_error *err);
 void rs_virt_close(struct rs_virt *virt);
 /*
  * Calls `add` for each domain that QEMU runs, as long as there is one. `xml`: of its run, or of its
@@ -131,7 +137,7 @@ struct rs_domain_job *rs_domain_job_new(int (*run)(struct rs_domain *domain,
 void rs_domain_job_unref(struct rs_domain_job *job);
 /* The pool's function: on the thread of the calls. */
 void rs_domain_carry_out(void *job, void *domain);
-void rs_domain_start(struct rs_domain *domain, struct rs_domain_job *job);
+void rs_domain_push(struct rs_domain *domain, struct rs_domain_job *job);
 /* With the lock held, under which the domain is not closed. Nobody waits for it. */
 void rs_domain_start_unwatched(struct rs_domain *domain,
 			       int (*run)(struct rs_domain *domain, struct rs_domain_job *job));

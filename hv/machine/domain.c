@@ -147,8 +147,8 @@ static void on_changed(void *data, enum rs_domain_change change, const char *det
 
 /* ---- opening it ---- */
 
-static int find_device(struct rs_domain *domain, struct rs_machine_device *device,
-		       struct rs_error *err)
+int rs_machine_find_device(struct rs_domain *domain, struct rs_machine_device *device,
+			   struct rs_error *err)
 {
 	g_autofree char *text = NULL;
 	struct rs_domain_xml *xml = NULL;
@@ -187,7 +187,7 @@ static int check(struct rs_domain *domain, struct rs_machine_device *device, str
 	if (status.state == RS_DOMAIN_OFF)
 		return rs_error_set(err, ENOTCONN, "domain '%s' does not run",
 				    rs_domain_name(domain));
-	return find_device(domain, device, err);
+	return rs_machine_find_device(domain, device, err);
 }
 
 static int follow(struct rs_domain *domain, const char *device, struct rs_monitor **out,

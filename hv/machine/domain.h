@@ -47,6 +47,10 @@ struct rs_machine_device {
 	char *memory; /* the path of its memory */
 };
 
+/* Of a domain that runs. Errors: -ENODEV, -EEXIST as below; others as rs_domain_read_xml(). */
+int rs_machine_find_device(struct rs_domain *domain, struct rs_machine_device *device,
+			   struct rs_error *err);
+
 /*
  * Connects to the monitor of the domain's QEMU. Closing it closes the connection to libvirt. *pids
  * are the processes that may be QEMU, to be freed (rs_host_find_qemus()). *device is the one that

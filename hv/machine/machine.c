@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 
 #include "hosted/hosted.h"
+#include "machine/run_domain.h"
 #include "qemu/qemu.h"
 #include "vmm/elf.h"
 #include "vmm/vmm.h"
@@ -273,6 +274,8 @@ int rs_machine_create(const struct rs_machine_config *config, struct rs_machine 
 	uint32_t cpus;
 	int ret = 0;
 
+	if (config->domain)
+		return rs_machine_run_domain(config, out, err);
 	if (config->kernel && !config->hosted)
 		ret = check_kernel(config->kernel, err);
 	if (!ret)

@@ -25,15 +25,21 @@ struct rs_machine {
 	bool same_host;    /* these processes run on this host: see rs_regions_held() */
 	bool self_patch;   /* its agent is asked to patch itself from the start */
 	const char *label; /* what people call it; NULL: not known; the target's */
+	const char *via;   /* how a later session reaches it (machine/reach.h); NULL: likewise */
 };
 
 #define RS_MACHINE_USERS_DEFAULT UINT32_MAX
 
 struct rs_machine_config {
 	const char *name;
-	const char *run_dir;         /* directory for the sockets of a QEMU guest */
-	const char *kernel;          /* path of the kernel; unused with `hosted` */
-	char **hosted;               /* a program and its arguments; NULL: run `kernel` */
+	const char *run_dir; /* directory for the sockets of a QEMU guest */
+	const char *kernel;  /* path of the kernel; unused with `hosted` */
+	char **hosted;       /* a program and its arguments; NULL: run `kernel` */
+	/*
+	 * A domain of libvirt, or a template of one, in place of `kernel` and `hosted`
+	 * (machine/run_domain.h); NULL: none. `uri`: of libvirt; NULL: as virsh has it.
+	 */
+	const char *domain, *uri;
 	const char *accel;           /* "auto", "kvm" or "tcg" */
 	const char *initrd, *append; /* may be NULL */
 	const char *serial;          /* a file, "-" (standard error) or "none" */
@@ -47,7 +53,8 @@ struct rs_machine_config {
 };
 
 /*
- * Errors: as rs_regions_create() and the target's own function give them. -EINVAL: `accel` is
+ * Errors: as rs_regions_create(), rs_machine_run_domain() and the target's own function give them.
+ * -EINVAL: `accel` is
  * unknown or cannot run this kernel. -EIO, -ENOEXEC: the kernel cannot be read, or is none.
  */
 int rs_machine_create(const struct rs_machine_config *config, struct rs_machine *out,

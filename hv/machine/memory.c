@@ -132,6 +132,7 @@ static int lay_out(int fd, const struct rs_machine_memory_wish *wish, struct rs_
 		return own;
 	set_common(&fit.main, wish);
 	set_common(&fit.user, wish);
+	fit.main.origin_ns = wish->origin_ns;
 	fit.user.control_flags = RS_CONTROL_SELF_PATCH;
 	const struct rs_regions_run runs[] = {
 		{&fit.main, RS_SOURCE_KERNEL, 1},

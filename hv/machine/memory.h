@@ -25,6 +25,7 @@ struct rs_machine_memory_wish {
 	uint64_t ring_bytes; /* 0: what fits */
 	uint32_t ring_mode;  /* RS_MACHINE_MODE_DEFAULT: overwrite */
 	uint32_t users;      /* RS_FIT_USERS_DEFAULT: what fits */
+	uint64_t origin_ns;  /* of a new layout: as in struct rs_region_config */
 	bool anew;           /* lay it out anew in any case */
 	bool self_patch;     /* its agents patch themselves, also where a QEMU could do that */
 };

@@ -117,6 +117,7 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 	ret = rs_qemu_take_over(machine->target, &can_patch, lines, err);
 	machine->self_patch = !can_patch;
 	machine->label = found->name;
+	machine->via = found->via;
 	control = rs_trace_region_section(machine->region, RS_SEC_CONTROL, NULL);
 	if (!ret && can_patch && rs_load(&control->flags) & RS_CONTROL_SELF_PATCH)
 		g_ptr_array_add(lines, g_strdup("the guest's kernel patches itself, as an earlier "
@@ -124,18 +125,19 @@ static int take_device(const struct rs_machine_reach *wish, const struct rs_qemu
 	return ret;
 }
 
-/* Takes the monitor over. */
-static int reach_qemu(struct rs_monitor *monitor, const pid_t *pids, guint count,
-		      const struct rs_machine_device *device, const struct rs_machine_reach *wish,
-		      struct rs_machine *out, GPtrArray *lines, struct rs_error *err)
+int rs_machine_reach_qemu(struct rs_monitor *monitor, const GArray *pids,
+			  const struct rs_machine_device *device, const struct rs_qemu_owner *owner,
+			  const struct rs_machine_reach *wish, struct rs_machine *out,
+			  GPtrArray *lines, struct rs_error *err)
 {
 	const struct rs_qemu_adopt_config config = {
 		.monitor = monitor,
-		.pids = pids,
-		.pid_count = count,
+		.pids = (const pid_t *)(const void *)pids->data,
+		.pid_count = pids->len,
 		.device = device->alias,
 		.memory = device->memory,
 		.no_stub = wish->memory.self_patch,
+		.owner = owner,
 		.via = wish->via,
 		.run_dir = wish->run_dir,
 		.name = wish->name,
@@ -161,6 +163,7 @@ static int reach_qmp(const struct rs_machine_reach *wish, struct rs_machine *out
 {
 	g_autoptr(GMainContext) context = g_main_context_ref_thread_default();
 	const char *path = wish->via + strlen(QMP);
+	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
 	struct rs_monitor *monitor = NULL;
 	pid_t pid;
 	int ret = rs_qmp_connect(path, context, QMP_MS, NULL, &monitor, err);
@@ -174,8 +177,10 @@ static int reach_qmp(const struct rs_machine_reach *wish, struct rs_machine *out
 	if (ret)
 		return ret;
 	pid = rs_qmp_peer(monitor);
-	return reach_qemu(monitor, &pid, pid > 0, &(struct rs_machine_device){0}, wish, out, lines,
-			  err);
+	if (pid > 0)
+		g_array_append_val(pids, pid);
+	return rs_machine_reach_qemu(monitor, pids, &(struct rs_machine_device){0}, NULL, wish, out,
+				     lines, err);
 }
 
 static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *out,
@@ -188,8 +193,7 @@ static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *
 	int ret = rs_machine_open_domain(wish->via, context, &monitor, &pids, &device, err);
 
 	if (!ret)
-		ret = reach_qemu(monitor, (const pid_t *)(void *)pids->data, pids->len, &device,
-				 wish, out, lines, err);
+		ret = rs_machine_reach_qemu(monitor, pids, &device, NULL, wish, out, lines, err);
 	g_free(device.alias);
 	g_free(device.memory);
 	return ret;

@@ -13,7 +13,9 @@
 #define RS_HV_MACHINE_REACH_H
 
 #include "machine/machine.h"
+#include "machine/domain.h"
 #include "machine/memory.h"
+#include "qemu/adopt.h"
 
 struct rs_machine_reach {
 	const char *via;
@@ -33,6 +35,15 @@ bool rs_machine_reach_same(const char *via, const char *other);
  */
 int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
 		     struct rs_error *err);
+
+/*
+ * The same for a QEMU whose monitor is connected already. Takes the monitor over, on failure too.
+ * `pids`: of pid_t, as struct rs_qemu_adopt_config has them. `owner`: likewise.
+ */
+int rs_machine_reach_qemu(struct rs_monitor *monitor, const GArray *pids,
+			  const struct rs_machine_device *device, const struct rs_qemu_owner *owner,
+			  const struct rs_machine_reach *wish, struct rs_machine *out,
+			  GPtrArray *lines, struct rs_error *err);
 
 /*
  * Whether something of a dead session is still to be put right there: its text, its gdb stub.

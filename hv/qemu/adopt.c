@@ -267,12 +267,15 @@ int rs_qemu_take_over(struct rs_target *target, bool *can_patch, GPtrArray *line
 		rc = save(qemu, qemu->via, err);
 	if (rc == 0)
 		rc = take_stub(qemu, lines, err);
-	if (rc == 0 && qemu->stub)
+	/* One of ours does not go on without us. */
+	if (rc == 0 && qemu->stub && !qemu->owned)
 		rc = rs_qemu_guard_begin(qemu, err);
+	if (rc == 0 && qemu->owned)
+		rc = rs_qemu_take_console(qemu, err);
 	if (rc == 0)
 		rc = rs_qemu_query_running(qemu, &qemu->running, &moved, err);
-	qemu->left_paused =
-		rc == 0 && !qemu->running && !moved && qemu->left && rs_qemu_is_marked(qemu);
+	qemu->left_paused = rc == 0 && !qemu->running && !moved &&
+			    (qemu->owned || (qemu->left && rs_qemu_is_marked(qemu)));
 	qemu->target.held = rc == 0 && !qemu->running && !qemu->left_paused;
 	*can_patch = qemu->stub;
 	return rc;
@@ -300,7 +303,9 @@ static int adopt(struct rs_qemu *qemu, const struct rs_qemu_adopt_config *config
 		rs_guestmem_create(qemu->monitor, qemu->process.pid, &qemu->target.slow_reads);
 	rs_qemu_init_ops(qemu, facts->accel);
 	rs_qemu_watch(qemu);
-	say_facts(qemu, facts, lines);
+	/* A guest that has not begun yet has given nothing an address. */
+	if (!qemu->owned)
+		say_facts(qemu, facts, lines);
 	return 0;
 }
 
@@ -315,14 +320,18 @@ int rs_qemu_adopt(const struct rs_qemu_adopt_config *config, struct rs_target **
 		return rc;
 	qemu = rs_qemu_new(config->run_dir, config->name, config->context);
 	qemu->attached = qemu->borrowed = true;
+	qemu->owned = config->owner != NULL;
 	rc = adopt(qemu, config, &facts, lines, err);
 	if (rc < 0) {
 		rs_monitor_listen(config->monitor, NULL);
 		qemu->monitor = NULL;
 		rs_qemu_free(qemu);
 	} else {
+		if (qemu->owned)
+			qemu->owner = *config->owner;
 		*found = (struct rs_qemu_adopted){
 			.name = qemu->machine,
+			.via = qemu->via,
 			.region = qemu->region_path,
 			.is_open = qemu->region_open,
 			.user = qemu->user,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A target that is a QEMU which somebody else has started, and who ends it. We reach it by a
- * monitor. Its guest is traced in the memory of an ivshmem-plain device.
+ * A target that is a QEMU which somebody else has started, and who ends it, unless it was started
+ * for us (struct rs_qemu_owner). We reach it by a monitor. Its guest is traced in the memory of an ivshmem-plain device.
  *
  * Text is written through QEMU's gdb stub, which is switched on for the session, on a socket of
  * ours whose descriptor QEMU gets. If somebody else's stub is there, it stays theirs. Then text
@@ -21,15 +21,30 @@
 #include "target/target.h"
 #include <sys/types.h>
 
+/*
+ * Of a QEMU that was started for this target, paused. start() lets it go, and the target ends with
+ * it. Nothing of it outlives us.
+ */
+struct rs_qemu_owner {
+	void *data;
+	/* Has it ended soon, without a wait. */
+	void (*end)(void *data);
+	/* The target is destroyed, and QEMU has not ended. Ends it. Its monitor is still there. */
+	void (*release)(void *data);
+	int serial_fd;      /* where its console goes; stays the caller's; -1: stays where it is */
+	const char *serial; /* the id of the console's character device in QEMU */
+};
+
 struct rs_qemu_adopt_config {
 	struct rs_monitor *monitor; /* connected; taken over on success, with its listener */
 	/* Processes of which one may be QEMU. Which one it is, its answers tell. */
 	const pid_t *pids;
 	size_t pid_count;
-	const char *device; /* id of the ivshmem device; NULL: the only one */
-	const char *memory; /* the path of its memory; NULL: what QEMU says */
-	bool no_stub;       /* its gdb stub is not used: the guest patches itself */
-	const char *via;    /* how a later session reaches it (machine/reach.h), for the file */
+	const char *device;                /* id of the ivshmem device; NULL: the only one */
+	const char *memory;                /* the path of its memory; NULL: what QEMU says */
+	bool no_stub;                      /* its gdb stub is not used: the guest patches itself */
+	const struct rs_qemu_owner *owner; /* copied on success; NULL: it is somebody else's */
+	const char *via; /* how a later session reaches it (machine/reach.h), for the file */
 	const char *run_dir, *name; /* of the source's files */
 	GMainContext *context;      /* NULL: the thread's default */
 };
@@ -37,6 +52,7 @@ struct rs_qemu_adopt_config {
 /* What was found. The target owns the strings. */
 struct rs_qemu_adopted {
 	const char *name;   /* the machine's; NULL: it has none */
+	const char *via;    /* as it was given */
 	const char *region; /* path by which the device's memory can be opened */
 	/*
 	 * … which leads to a descriptor of QEMU's, open for writing. QEMU may put another file

@@ -9,6 +9,7 @@
 #define RS_HV_QEMU_PRIVATE_H
 
 #include "base/ticks.h"
+#include "qemu/adopt.h"
 #include "qemu/gdbstub.h"
 #include "qemu/guestmem.h"
 #include "target/patience.h"
@@ -53,6 +54,8 @@ struct rs_qemu {
 
 	/* Of one that somebody else has started (adopt.c). */
 	bool borrowed;
+	bool owned;                 /* … but for us, by … */
+	struct rs_qemu_owner owner; /* … this one */
 	bool no_stub;  /* it is to be left alone */
 	bool stub;     /* its gdb stub is on, and ours */
 	bool left;     /* files of a dead session are about it */
@@ -155,6 +158,12 @@ void rs_qemu_guard_end(struct rs_qemu *qemu); /* accepts one that was not begun 
 /* adopt.c */
 /* Undoes what we did to a QEMU that is not ours, or leaves it to a later session. */
 void rs_qemu_let_be(struct rs_qemu *qemu);
+
+/* owned.c: of one that was started for us. */
+/* Its console goes through us from now on. */
+int rs_qemu_take_console(struct rs_qemu *qemu, struct rs_error *err);
+/* Has it ended, once. */
+void rs_qemu_end_owned(struct rs_qemu *qemu, const char *why);
 
 /* stub.c: of a QEMU that is not ours. */
 int rs_qemu_stub_on(struct rs_qemu *qemu, struct rs_error *err);

@@ -91,7 +91,7 @@ static void on_shutdown(struct rs_qemu *qemu, JsonObject *payload)
 	if (node && JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
 		qemu->shutdown = g_strndup(json_node_get_string(node), 64);
 	/* Whoever started it may keep it, and reset it. */
-	if (qemu->borrowed)
+	if (qemu->borrowed && !qemu->owned)
 		on_news(qemu, "the guest has shut down");
 	if (qemu->killer || qemu->borrowed)
 		return;
@@ -361,6 +361,10 @@ static void q_stop(struct rs_target *target, const char *why)
 
 	if (qemu->ended || qemu->killed_why || qemu->released)
 		return;
+	if (qemu->owned) {
+		rs_qemu_end_owned(qemu, why);
+		return;
+	}
 	if (qemu->borrowed) {
 		qemu->released = true;
 		qemu->end.reason = RS_END_KILLED;
@@ -389,7 +393,11 @@ static void q_destroy(struct rs_target *target)
 		return;
 	qemu = rs_qemu_of(target);
 	rs_qemu_resume(target, NULL);
-	if (qemu->borrowed)
+	if (qemu->owned) {
+		if (!qemu->ended)
+			qemu->owner.release(qemu->owner.data);
+		rs_qemu_remove_files(qemu);
+	} else if (qemu->borrowed)
 		rs_qemu_let_be(qemu);
 	else if (!qemu->ended &&
 		 (!qemu->started && !qemu->attached)) { /* it never ran, so nothing is lost */
@@ -413,7 +421,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 	qemu->ops = (struct rs_target_ops){
 		.kind = qemu->kind,
 		.writer = "gdb stub",
-		.borrowed = qemu->borrowed,
+		.borrowed = qemu->borrowed && !qemu->owned,
 		.clock_stops = accel == RS_QEMU_TCG, /* KVM does not write the TSC back */
 		.nudges = RS_GUEST_NUDGE_NMI,
 		.start = q_start,

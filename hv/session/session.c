@@ -223,7 +223,7 @@ char *rs_session_name_for(const char *kernel)
 	g_autofree char *base = g_path_get_basename(kernel);
 	char *from = base;
 
-	if (g_str_has_suffix(base, ".elf"))
+	if (g_str_has_suffix(base, ".elf") || g_str_has_suffix(base, ".xml"))
 		base[strlen(base) - 4] = 0;
 	g_strcanon(base, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "._-", '-');
 	/* Room for "-2" or ".2" and the like. */

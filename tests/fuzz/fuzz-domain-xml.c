@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A domain's XML of arbitrary bytes. What it says is bounded, whatever stands there. */
+/*
+ * A domain's XML of arbitrary bytes. What it says is bounded, whatever stands there. What is made
+ * of it as a template is XML again, with our names and our device alone.
+ */
 #include "libvirt/domain_xml.h"
+#include "libvirt/template.h"
 #include "seed.h"
 
 #include <stdlib.h>
@@ -22,6 +26,9 @@ static void rs_fuzz_seeds(void)
 		"<domain><vcpu>1</vcpu><devices><shmem name='..'/></devices></domain>",
 		"<domain><vcpu>1</vcpu><devices><shmem name='x'><size unit='GiB'> 1</size></shmem>",
 		"<domain><vcpu>1</vcpu><devices><disk><address type='pci' slot='31'/></disk>",
+		"<domain><vcpu>1</vcpu><os firmware='efi'><kernel/><loader stateless='yes'/></os>"
+		"<devices><disk type='file'><source file='a'/><target bus='virtio'/></disk>"
+		"<interface><mac/></interface><graphics port='1'/></devices></domain>",
 		"<?xml version='1.0'?><!-- c --><domain><vcpu>&#49;</vcpu></domain>",
 	};
 
@@ -49,6 +56,38 @@ static void check(const struct rs_domain_xml *xml)
 	rs_domain_xml_ours(xml);
 }
 
+/* What is made of what was made is the same domain. */
+static void check_made(const char *text, bool again)
+{
+	const struct rs_template_wish wish = {.name = "<n>",
+					      .uuid = "u",
+					      .memory_name = "ringside-u",
+					      .memory_mib = 16,
+					      .cpus = again ? 0 : 3};
+	struct rs_domain_xml *xml = NULL;
+	unsigned int ours = 0;
+	char *out;
+
+	if (rs_template_make(text, &wish, &out, NULL)) {
+		if (again)
+			abort();
+		return;
+	}
+	if (rs_domain_xml_parse(out, &xml, NULL) || xml->cpus != 3)
+		abort();
+	for (guint i = 0; i < xml->shmems->len; i++) {
+		const struct rs_xml_shmem *shmem = xml->shmems->pdata[i];
+
+		ours += g_str_has_prefix(shmem->name, RS_SHMEM_PREFIX);
+	}
+	if (ours != 1 || strcmp(rs_domain_xml_ours(xml)->name, "ringside-u"))
+		abort();
+	rs_domain_xml_free(xml);
+	if (!again)
+		check_made(out, true);
+	g_free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -63,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(xml);
 		rs_domain_xml_free(xml);
 	}
+	check_made(text, false);
 	free(text);
 	return 0;
 }

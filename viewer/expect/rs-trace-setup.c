@@ -162,17 +162,25 @@ static gboolean take_test(const Reading *r)
 
 /* ---- [guest] ---- */
 
+/* Keys of [guest] that do not go with what it is. */
+static gboolean refuse(const Reading *r, const char *const *keys, const char *why)
+{
+	for (; *keys; keys++) {
+		if (has(r, "guest", *keys))
+			return blame(r, "guest", *keys, why);
+	}
+	return TRUE;
+}
+
 static gboolean take_program(const Reading *r)
 {
-	static const char *const machine[] = {"accel", "memory", "append", "initrd"};
+	static const char *const machine[] = {"accel", "memory", "append", "initrd", NULL};
 	g_autofree char *hosted = rs_trace_spec_get(r->spec, "guest", "hosted", NULL);
 	g_autoptr(GError) why = NULL;
 	g_auto(GStrv) program = NULL;
 
-	for (guint i = 0; i < G_N_ELEMENTS(machine); i++) {
-		if (has(r, "guest", machine[i]))
-			return blame(r, "guest", machine[i], "this is for kernels, not programs");
-	}
+	if (!refuse(r, machine, "this is for kernels, not programs"))
+		return FALSE;
 	if (!g_shell_parse_argv(hosted, NULL, &program, &why))
 		return blame(r, "guest", "hosted", why->message);
 	r->setup->is_program = TRUE;
@@ -182,11 +190,24 @@ static gboolean take_program(const Reading *r)
 	return TRUE;
 }
 
+static gboolean take_memory(const Reading *r)
+{
+	guint64 memory;
+
+	if (has(r, "guest", "append"))
+		add_key(r, "guest", "append", "--append");
+	if (!has(r, "guest", "memory"))
+		return TRUE;
+	if (!rs_trace_spec_size(r->spec, "guest", "memory", &memory, r->error))
+		return FALSE;
+	add_key(r, "guest", "memory", "--mem");
+	return TRUE;
+}
+
 static gboolean take_kernel(const Reading *r)
 {
 	static const char *const accels[] = {"auto", "kvm", "tcg", NULL};
 	guint accel = 0;
-	guint64 memory;
 	char *path;
 
 	if (has(r, "guest", "initrd")) {
@@ -200,39 +221,117 @@ static gboolean take_kernel(const Reading *r)
 	r->setup->needs_kvm = accel == 1;
 	if (has(r, "guest", "accel"))
 		add_key(r, "guest", "accel", "--accel");
-	if (has(r, "guest", "append"))
-		add_key(r, "guest", "append", "--append");
-	if (!has(r, "guest", "memory"))
-		return TRUE;
-	if (!rs_trace_spec_size(r->spec, "guest", "memory", &memory, r->error))
-		return FALSE;
-	add_key(r, "guest", "memory", "--mem");
+	return take_memory(r);
+}
+
+/* What nobody reads would never be found. */
+static gboolean refuse_serial(const Reading *r)
+{
+	static const char *const keys[] = {"serial", "serial-never"};
+	g_auto(GStrv) names = rs_trace_spec_named(r->spec, "expect");
+
+	for (char **name = names; *name; name++) {
+		g_autofree char *group = g_strconcat("expect ", *name, NULL);
+
+		for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
+			if (has(r, group, keys[i]))
+				return blame(r, group, keys[i],
+					     "the console of a domain that libvirt knows goes "
+					     "where its XML says; that of a template is read");
+		}
+	}
 	return TRUE;
+}
+
+static gboolean take_connection(const Reading *r)
+{
+	r->setup->libvirt = rs_trace_spec_get(r->spec, "guest", "connect", NULL);
+	if (r->setup->libvirt)
+		add_key(r, "guest", "connect", "--connect");
+	else
+		r->setup->libvirt = g_strdup("");
+	return TRUE;
+}
+
+/* A domain that libvirt knows, and a template of one. */
+static gboolean take_domain(const Reading *r)
+{
+	static const char *const not_here[] = {"accel", "initrd", NULL};
+	static const char *const not_known[] = {"cpus", "memory", "append", NULL};
+	g_autofree char *name = rs_trace_spec_get(r->spec, "guest", "domain", NULL);
+
+	if (!refuse(r, not_here, "a domain's own XML says this") ||
+	    !refuse(r, not_known, "this is for a template; a domain's own XML says it"))
+		return FALSE;
+	if (!*name || g_str_has_suffix(name, ".xml"))
+		return blame(r, "guest", "domain",
+			     "this is the name of a domain; a file is a template");
+	r->setup->no_console = TRUE;
+	add(r->args, "--domain", g_steal_pointer(&name));
+	return take_connection(r) && refuse_serial(r);
+}
+
+static gboolean take_template(const Reading *r)
+{
+	static const char *const not_here[] = {"accel", "initrd", NULL};
+	g_autofree char *path = NULL;
+
+	if (!refuse(r, not_here, "a domain's own XML says this"))
+		return FALSE;
+	path = take_file(r, "template");
+	if (!path)
+		return FALSE;
+	if (!g_str_has_suffix(path, ".xml"))
+		return blame(r, "guest", "template", "the name of a template ends with .xml");
+	add(r->args, "--domain", g_steal_pointer(&path));
+	return take_connection(r) && take_memory(r);
+}
+
+static gboolean take_demo(const Reading *r)
+{
+	add(r->program, NULL, g_strdup("--demo"));
+	return take_kernel(r);
+}
+
+static gboolean take_own_kernel(const Reading *r)
+{
+	char *path = take_file(r, "kernel");
+
+	if (!path)
+		return FALSE;
+	add(r->program, NULL, path);
+	return take_kernel(r);
 }
 
 /* Which one it is. */
 static gboolean take_kind(const Reading *r)
 {
+	static const struct {
+		const char *key;
+		gboolean (*take)(const Reading *r);
+	} kinds[] = {{"kernel", take_own_kernel},
+		     {"demo", take_demo},
+		     {"hosted", take_program},
+		     {"domain", take_domain},
+		     {"template", take_template}};
+	gboolean (*take)(const Reading *r) = NULL;
 	gboolean demo = FALSE;
-	guint n;
-	char *path;
+	guint n = 0;
 
 	if (!take_bool(r, "guest", "demo", &demo))
 		return FALSE;
-	n = (guint)has(r, "guest", "kernel") + (guint)demo + (guint)has(r, "guest", "hosted");
-	if (n != 1)
-		return blame(r, "guest", NULL, "a guest is one of kernel, demo and hosted");
-	if (has(r, "guest", "hosted"))
-		return take_program(r);
-	if (demo) {
-		add(r->program, NULL, g_strdup("--demo"));
-	} else {
-		path = take_file(r, "kernel");
-		if (!path)
-			return FALSE;
-		add(r->program, NULL, path);
+	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (!has(r, "guest", kinds[i].key) || (kinds[i].take == take_demo && !demo))
+			continue;
+		take = kinds[i].take;
+		n++;
 	}
-	return take_kernel(r);
+	if (n != 1)
+		return blame(r, "guest", NULL,
+			     "a guest is one of kernel, demo, hosted, domain and template");
+	if (has(r, "guest", "connect") && take != take_domain && take != take_template)
+		return blame(r, "guest", "connect", "this is for domain and template");
+	return take(r);
 }
 
 static gboolean take_guest(const Reading *r)
@@ -351,6 +450,7 @@ void rs_trace_setup_free(RsTraceSetup *setup)
 		return;
 	g_strfreev(setup->tags);
 	g_free(setup->setup);
+	g_free(setup->libvirt);
 	g_free(setup->teardown);
 	g_strfreev(setup->fixtures);
 	g_strfreev(setup->enabled);

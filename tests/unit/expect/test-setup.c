@@ -16,9 +16,16 @@ static void test_mistakes(void)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{"[guest]\n", ":1: a guest is one of kernel, demo and hosted"},
+		{"[guest]\n", ":1: a guest is one of kernel, demo, hosted, domain"},
 		{"[guest]\ndemo = false\n", ":1: a guest is one of"},
 		{"[guest]\ndemo = true\nhosted = a\n", ":1: a guest is one of"},
+		{"[guest]\ndemo = true\nconnect = a\n", ":3: this is for domain and template"},
+		{"[guest]\ndomain = a.xml\n", ":2: this is the name of a domain"},
+		{"[guest]\ndomain = a\ncpus = 2\n", ":3: this is for a template"},
+		{"[guest]\ndomain = a\naccel = tcg\n", ":3: a domain's own XML"},
+		{"[guest]\ndomain = a\n[expect x]\nserial = a\n", ":4: the console of a domain"},
+		{"[guest]\ntemplate = a.xml\n", ":2: there is no such file"},
+		{"[guest]\ntemplate = /fixture/a\n", ":2: the name of a template ends"},
 		{"[guest]\ndemo = True\n", ":2: this is none of false, true\n"
 					   "    demo = True\n"
 					   "           ^~~~"},
@@ -88,6 +95,9 @@ static void test_args(void)
 	/* What a program gets comes last. */
 	check_args("[guest]\nhosted = prog 'a b' -c\ncpus = 1\n[test]\ntimeout = 2s\n",
 		   "--cpus 1 --duration 2.000 --hosted /nowhere/prog a b -c");
+	check_args("[guest]\ntemplate = /fixture/a.xml\nconnect = b:///c\nmemory = 64M\ncpus = 2\n",
+		   "--cpus 2 --domain /fixture/a.xml --connect b:///c --mem 64M --duration 30.000");
+	check_args("[guest]\ndomain = a\n", "--domain a --duration 30.000");
 	check_args("[guest]\nkernel = /fixture/k\ninitrd = /fixture/i\n",
 		   "--initrd /fixture/i --duration 30.000 /fixture/k");
 }
