@@ -93,6 +93,11 @@ gboolean rs_trace_match_check(const RsTraceMatch *match, GError **error)
 	return rs_trace_selection_finish(match->selection, error);
 }
 
+const char *rs_trace_match_name(const RsTraceMatch *match)
+{
+	return rs_trace_event_glob_text(match->glob);
+}
+
 guint64 rs_trace_match_n_of_event(const RsTraceMatch *match)
 {
 	return match->of_event;

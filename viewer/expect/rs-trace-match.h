@@ -44,6 +44,8 @@ RsTraceMatchResult rs_trace_match_look(RsTraceMatch *match, const RsTraceSample 
  */
 gboolean rs_trace_match_check(const RsTraceMatch *match, GError **error);
 
+/* The glob, as it was given. The match's. */
+const char *rs_trace_match_name(const RsTraceMatch *match);
 /* How many of the records were of the event, so or not. */
 guint64 rs_trace_match_n_of_event(const RsTraceMatch *match);
 /* The term that the nearest record lacks. NULL: there are not several. The match's. */

@@ -69,17 +69,18 @@ static gboolean check(RsTestGuest *guest, Search *search, GError **error)
 	if (!rs_trace_match_check(search->match, &why))
 		return rs_test_fail(error, why);
 	if (!known) {
-		like = rs_test_trace_like(guest->trace, search->event);
+		like = rs_test_trace_like(guest->trace, rs_trace_match_name(search->match));
 		g_set_error(error, RS_TEST_ERROR, RS_TEST_ERROR_NO_SUCH_EVENT,
-			    "%s: the guest has no such event%s%s%s", search->event,
-			    like ? "; did you mean '" : "", like ? like : "", like ? "'?" : "");
+			    "%s: the guest has no such event%s%s%s",
+			    rs_trace_match_name(search->match), like ? "; did you mean '" : "",
+			    like ? like : "", like ? "'?" : "");
 		return FALSE;
 	}
 	if (rs_trace_match_n_of_event(search->match) ||
 	    rs_test_trace_any(guest->trace, search->match, is_enabled, guest->wishes))
 		return TRUE;
 	g_set_error(error, RS_TEST_ERROR, RS_TEST_ERROR_NO_SUCH_EVENT, "%s: it is not enabled",
-		    search->event);
+		    rs_trace_match_name(search->match));
 	return FALSE;
 }
 
