@@ -40,7 +40,7 @@ G_BEGIN_DECLS
  * A guest ends when its object goes, and when the thread or process that booted it ends, in any
  * way.
  *
- * Errors are of #RsTestError, unless a function says more.
+ * Errors are of [error@Error], unless a function says more.
  */
 G_DECLARE_FINAL_TYPE(RsTestGuest, rs_test_guest, RS_TEST, GUEST, GObject)
 
