@@ -76,6 +76,7 @@ static bool open_trace(struct rs_recording *recording, const struct rs_region_he
 		.file = {.origin_ns = header->origin_ns, .compression = config->compression},
 		.describe = describe,
 		.data = recording,
+		.window_ms = config->window_ms,
 		.max_bytes = config->max_bytes,
 		.rotate_bytes = config->rotate_bytes,
 		.rotate_ms = config->rotate_ms,

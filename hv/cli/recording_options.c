@@ -8,6 +8,8 @@
 #define ZSTD_LEVEL_MAX 19
 #define SIZE_MIN (64u << 10) /* of a recording that holds more than it needs itself */
 #define SECONDS_MAX 1000000000.0
+#define WINDOW_MIN 10 /* ms; each costs up to a page of each ring */
+#define WINDOW_MAX 60000
 
 void rs_recording_target_fill(const struct rs_recording_target *target,
 			      struct rs_recording_file_config *file)
@@ -70,11 +72,15 @@ int rs_recording_options_check(const struct rs_verb *verb,
 	if (options->keep < 0 || (options->keep && !options->rotate && !file->numbered))
 		return rs_cli_usage(verb, options->keep < 0 ? "--keep: a number, 1 or more"
 							    : "--keep is for --rotate");
+	if (options->window && (options->window < WINDOW_MIN || options->window > WINDOW_MAX))
+		return rs_cli_usage(verb, "--window: milliseconds, %d to %d", WINDOW_MIN,
+				    WINDOW_MAX);
 	if (options->max_size)
 		code = parse_size(verb, "max-size", options->max_size, &config->max_bytes);
 	if (!code && options->rotate)
 		code = parse_rotate(verb, options->rotate, config);
 	config->compression = options->compression;
+	config->window_ms = (guint)options->window;
 	file->numbered |= options->rotate != NULL;
 	file->keep = (unsigned)options->keep;
 	return code;

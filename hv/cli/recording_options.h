@@ -9,7 +9,7 @@
 struct rs_recording_options {
 	gint compression;
 	char *max_size, *rotate;
-	gint keep;
+	gint keep, window;
 };
 
 #define RS_RECORDING_OPTION(name, letter, kind, to, help, value)                                   \
@@ -28,7 +28,9 @@ struct rs_recording_options {
 				    "Record to FILE.0001, FILE.0002 …: 64M each, or 60s",          \
 				    "SIZE|TIME"),                                                  \
 		RS_RECORDING_OPTION("keep", 0, INT, (o).keep, "Keep only so many of those files",  \
-				    "N")
+				    "N"),                                                          \
+		RS_RECORDING_OPTION("window", 0, INT, (o).window,                                  \
+				    "Write what has come at least so often (1000)", "MS")
 
 /* What is recorded of a running session, and where to. */
 struct rs_recording_target {

@@ -8,7 +8,7 @@ int rs_run_recording_options_check(const struct rs_verb *verb,
 	const struct rs_recording_options *limits = &options->limits;
 
 	if (!options->output && (options->force || limits->compression || limits->max_size ||
-				 limits->rotate || limits->keep))
+				 limits->rotate || limits->keep || limits->window))
 		return rs_cli_usage(verb, "options of a recording need -o FILE");
 	if (!options->output)
 		return 0;

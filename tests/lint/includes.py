@@ -13,7 +13,7 @@ DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
 # The port to a whole OS, which uses dialects as an OS does.
 OS_PORT = "guest-agent/ports/linux-module/"
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
-          "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document", "viewer/expect")
+          "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document", "viewer/expect", "viewer/test")
 HV_SIBLINGS = ("vmm", "qemu", "hosted", "host", "libvirt", "region", "patch")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
@@ -57,7 +57,7 @@ def target_file(root, path, name):
     candidates = [here, "hv/" + name, "shared/include/" + name, "guest-agent/include/" + name,
                   "guest-agent/" + name, "guest-agent/core/" + name, "viewer/" + name,
                   "viewer/decode/" + name, "viewer/symbols/" + name, "viewer/observe/" + name,
-                  "viewer/disasm/" + name,
+                  "viewer/disasm/" + name, "viewer/test/" + name,
                   "viewer/export/" + name, "viewer/import/" + name, name]
     for candidate in candidates:
         candidate = os.path.normpath(candidate)
@@ -83,7 +83,7 @@ def allowed(path, target_path, name):
         return True
     if source == "hv/cli":
         return target.startswith("hv/") or \
-            target in VIEWER and target not in ("viewer/timeline", "viewer/document")
+            target in VIEWER and target not in ("viewer/timeline", "viewer/document", "viewer/test")
     if source == "viewer/filter" and target_path == "guest-agent/core/filter.h":
         return True  # what runs a program in the guest runs it here (docs/adr/0019)
     if source in ("viewer/analysis", "viewer/observe", "viewer/export",
@@ -96,9 +96,11 @@ def allowed(path, target_path, name):
         return target in ("viewer/decode", "viewer/filter")
     if source == "viewer/expect":
         return target in ("viewer/decode", "viewer/filter", "viewer/analysis")
+    if source == "viewer/test":
+        return target in ("viewer/decode", "viewer/filter", "viewer/analysis", "viewer/expect", "viewer/observe")
     # What windows stand on has no window itself.
     if source in ("viewer/document", "viewer/app"):
-        return target in VIEWER
+        return target in VIEWER and target != "viewer/test"
     if target.startswith("viewer/"):
         return name in HV_MAY.get(source, ())
     if source == "hv/server":
@@ -253,6 +255,11 @@ PLANTED = {
     "hv/cli/import.c": "#include <rs-trace-dat-import.h>",
     "viewer/observe/c.c": "#include <rs-trace-exporter.h>",
     "hv/session/session.h": "#include <gtk/gtk.h>",
+    "viewer/test/rs-test-guest.h": "#include <rs-trace-ring.h>",
+    "viewer/test/a.c": '#include "filter/filter.h"',
+    "viewer/test/b.c": '#include "session/session.h"',
+    "viewer/document/test.c": "#include <rs-test-guest.h>",
+    "hv/cli/guest.c": "#include <rs-test-guest.h>",
 }
 PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vmm.h",
                "guest-agent/core/b.c", "guest-agent/ports/hosted/a.c", "guest-agent/utrace/b.c", "guest-agent/utrace/c.c",
@@ -267,7 +274,8 @@ PLANTED_BAD = {"shared/include/ringside/a.h", "guest-agent/core/a.c", "hv/vmm/vm
                "viewer/observe/b.c", "viewer/export/a.c", "viewer/import/main.c",
                "viewer/decode/rs-trace-dat-stream.c", "hv/cli/import.c", "viewer/observe/c.c",
                "viewer/app/wrong.c", "viewer/document/wrong.c", "viewer/document/wrong2.c",
-               "viewer/timeline/wrong.c", "hv/cli/window.c", "hv/session/session.h"}
+               "viewer/timeline/wrong.c", "hv/cli/window.c", "hv/session/session.h",
+               "viewer/test/b.c", "viewer/document/test.c", "hv/cli/guest.c"}
 
 
 def self_test():

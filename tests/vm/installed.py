@@ -5,7 +5,6 @@ of the tree, with what pkg-config says and nothing else, and traced by the insta
 
     installed.py SOURCE_ROOT BUILD_ROOT MESON [TEST...]
 """
-import atexit
 import glob
 import itertools
 import json
@@ -17,6 +16,7 @@ import sys
 import tempfile
 
 from harness import KVM, Background, Ringside, check, run_tests, wait_for
+from kit import Kit, run
 
 SOURCE, BUILD, MESON = sys.argv[1:4]
 TUTORIALS = os.path.join(SOURCE, 'docs/tutorials')
@@ -28,42 +28,10 @@ COMPILERS = [cc for cc in ('gcc', 'clang') if shutil.which(cc)]
 C_LIBRARY = {'memcmp', 'memcpy', 'memmove', 'memset', 'strcmp', 'strlen', 'strncmp'}
 CXX = {'gcc': 'g++', 'clang': 'clang++'}
 
-
-def run(*command, **more):
-    p = subprocess.run(command, capture_output=True, text=True, timeout=60,
-                       stdin=subprocess.DEVNULL, **more)
-    if p.returncode:
-        raise AssertionError(f'{command}: code {p.returncode}\n{p.stdout}\n{p.stderr}')
-    return p.stdout
-
-
-def install():
-    """Returns the folder that is the installed tree's root."""
-    root = tempfile.mkdtemp(prefix='rs-kit-')
-    atexit.register(shutil.rmtree, root)
-    run(MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', env=os.environ | {'DESTDIR': root})
-    return root
-
-
-def find(path):
-    found = [file for file in FILES if file.endswith(f'/{path}')]
-    assert len(found) == 1, (path, found)
-    return found[0]
-
-
-KIT = install()
-# What programs are built with, and what DKMS builds the Linux module of.
-FILES = [os.path.join(folder, name) for folder, _, names in os.walk(KIT) for name in names]
-MODULE, = glob.glob(f'{KIT}/**/src/ringside-*', recursive=True)
-MODULE_FILES = [os.path.relpath(path, MODULE) for path in FILES if path.startswith(f'{MODULE}/')]
-FILES = [path for path in FILES if not path.startswith(f'{MODULE}/')]
-os.environ['PKG_CONFIG_PATH'] = os.path.dirname(find('ringside-hosted.pc'))
-# pkg-config puts this before every path, so GLib must be there too.
-os.environ['PKG_CONFIG_SYSROOT_DIR'] = KIT
-for folder in ('include', 'lib'):
-    if not os.path.exists(f'{KIT}/usr/{folder}'):
-        os.symlink(f'/usr/{folder}', f'{KIT}/usr/{folder}')
-os.environ['LD_LIBRARY_PATH'] = os.path.dirname(find('libringside.so'))
+KIT = Kit(BUILD, MESON)
+FILES, find = KIT.files, KIT.find
+# What DKMS builds the Linux module of.
+MODULE, MODULE_FILES = KIT.module, [os.path.relpath(path, KIT.module) for path in KIT.module_files]
 rs = Ringside(find('bin/ringside'))
 
 
@@ -158,7 +126,7 @@ def test_languages():
 
 def test_headers():
     """Checks that each header can be included alone, in C17 and in C++17."""
-    flags = pkg_config('--cflags', 'ringside-hosted', 'ringside-baremetal', 'libringside')
+    flags = pkg_config('--cflags', 'ringside-hosted', 'ringside-baremetal', 'libringside', 'libringside-test')
     flags = [flag for flag in flags if flag.startswith('-I')]
     headers = [path for path in FILES  # event_impl.h says that event.h is to be included
                if path.endswith('.h') and not path.endswith('/event_impl.h')]
@@ -202,11 +170,11 @@ def whole(*libraries):
 
 def test_symbols():
     """Checks that who links a library gets what its headers declare, and nothing else."""
-    for package in ('libringside', 'libringside-decode'):
+    for package, least in ('libringside', 80), ('libringside-decode', 80), ('libringside-test', 30):
         names = [os.path.basename(path) for path in FILES if f'/include/{package}/' in path]
         declared = declared_by(names, package)
         exported = exported_by(find(f'{package}.so'))
-        check(len(declared) > 80, f'{package}: {len(declared)} functions')
+        check(len(declared) > least, f'{package}: {len(declared)} functions')
         check(exported == declared, f'{package} exports its API: {exported ^ declared}')
     names = ['agent.h', 'callback.h', 'event.h', 'event_impl.h', 'ktrace.h', 'provider.h', 'rs_hosted.h', 'serve.h',
              'tracepoint.h', 'tracepoint_alone.h', 'tracepoint_snapshot.h', 'utrace.h', 'utrace_examine.h', 'utrace_host.h', 'utrace_os.h']
@@ -226,7 +194,7 @@ def test_symbols():
         others = {line.split()[0] for line in symbols.splitlines() if ' ' in line} - C_LIBRARY
         others = {symbol for symbol in others if not symbol.startswith('rs_')}
         check(not others, f'libringside-{name}.a has only names that begin with rs_: {others}')
-    for package in ('libringside', 'libringside-decode', 'libringside-provider'):
+    for package in ('libringside', 'libringside-decode', 'libringside-provider', 'libringside-test'):
         versions = run('readelf', '-d', find(f'{package}.so'))
         check(f'soname: [{package}.so.0]' in versions, f'the soname of {package} has a version')
     # The insides of decode are for libringside only.

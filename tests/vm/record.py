@@ -139,6 +139,7 @@ def test_what_it_says(name, at):
     r = rs('record', '--progress', '-s', name, '-o', at('said'), '--duration', '1.5')
     check(r.code == 0 and 'events/s\n' in r.err and '\r' not in r.err, f'--progress: {r.err}')
     for args in (['--json', '-o', '-'], ['--max-size', '1K'], ['--rotate', '10'], ['--rotate', 'xs'], ['--keep', '3'],
+                 ['--window', '9'], ['--window', '60001'],
                  ['--rotate', '1M', '-o', '-']):
         check(rs('record', '-s', name, *args).code == 2, f'wrong use: {args}')
 

@@ -221,6 +221,15 @@ const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader)
 	return reader->last ? reader->last->source->symbols : NULL;
 }
 
+guint64 rs_trace_reader_n_windows(const RsTraceReader *reader)
+{
+	guint64 n = 0;
+
+	for (guint i = 0; i < reader->inputs->len; i++)
+		n += rs_trace_reader_nth(reader, i)->window;
+	return n;
+}
+
 guint rs_trace_reader_n_sources(const RsTraceReader *reader)
 {
 	guint n = 0;

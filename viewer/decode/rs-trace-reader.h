@@ -83,6 +83,17 @@ void rs_trace_reader_hide_symbols(RsTraceReader *reader);
 /* Names of its source's addresses, as record->symbols has them unless they are hidden. */
 const RsTraceSymbols *rs_trace_reader_symbols(const RsTraceReader *reader);
 
+/*
+ * Of the record that was handed out last, if it is still valid: a value that stays, as
+ * rs_trace_reader_read() makes one. To be unreffed. NULL: there is none.
+ */
+RsTraceItem *rs_trace_reader_item(RsTraceReader *reader);
+/*
+ * Windows that were read so far, of all files. Who has read a growing file as far as it goes, and
+ * then three windows more, has had all that was written before.
+ */
+guint64 rs_trace_reader_n_windows(const RsTraceReader *reader);
+
 /* Of all sources, since the beginning or the last seek. */
 const RsTraceDecoderStats *rs_trace_reader_stats(RsTraceReader *reader);
 

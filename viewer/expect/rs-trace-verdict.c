@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "expect/rs-trace-verdict-private.h"
 
-#include "filter/filter.h"
+#include "expect/rs-trace-match.h"
 #include "rs-trace-escape.h"
 
 #include <string.h>
 
 /* ---- what an expectation watches ---- */
-
-static RsTraceSelection *select_event(const char *event, GError **error)
-{
-	const char *filters[] = {event, NULL};
-	RsTraceSelectionConfig config = {.only_filtered = TRUE};
-	g_autofree char *glob = NULL, *expression = NULL;
-
-	if (rs_filter_split(event, &glob, &expression) && glob && *expression)
-		config.filters = filters;
-	else
-		config.events = event;
-	config.only_filtered = config.filters != NULL;
-	return rs_trace_selection_new(&config, error);
-}
-
-/* Of "GLOB: EXPR" only the glob. */
-static RsTraceEventGlob *glob_of(const char *event)
-{
-	g_autofree char *glob = NULL, *expression = NULL;
-
-	if (!rs_filter_split(event, &glob, &expression) || !glob)
-		return rs_trace_event_glob_new(event, NULL);
-	return rs_trace_event_glob_new(glob, NULL);
-}
 
 /* What every record has, and no event. */
 static gboolean is_own(const char *name)
@@ -91,8 +67,8 @@ static RsTraceWatch *watch_new(const RsTraceExpectation *e)
 		watch->glob = rs_trace_event_glob_new(halves[0], NULL);
 		watch->partner_glob = rs_trace_event_glob_new(halves[1], NULL);
 	} else if (e->kind <= RS_TRACE_EXPECT_LAST) {
-		watch->glob = glob_of(e->subject);
-		watch->partner_glob = e->partner ? glob_of(e->partner) : NULL;
+		watch->glob = rs_trace_match_glob(e->subject, NULL);
+		watch->partner_glob = e->partner ? rs_trace_match_glob(e->partner, NULL) : NULL;
 	}
 	return watch;
 }
@@ -131,7 +107,7 @@ static void select_filled(RsTraceVerdict *v, RsTraceWatch *watch, const char *ev
 	g_autofree char *filled = rs_trace_expect_fill(event, v->values, NULL);
 	GError *error = NULL;
 
-	*out = filled ? select_event(filled, &error) : NULL;
+	*out = filled ? rs_trace_match_select(filled, &error) : NULL;
 	if (*out && out == &watch->subject && watch->e->kind == RS_TRACE_EXPECT_EVENT)
 		watch->terms = rs_trace_terms_new(filled);
 	if (error)
