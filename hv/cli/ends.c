@@ -98,6 +98,10 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	json_builder_set_member_name(builder, "over");
 	json_builder_add_boolean_value(builder, result->over);
 	rs_cli_add_text(builder, "signal", result->signalled ? rs_ends_why(result->signalled) : "");
+	json_builder_set_member_name(builder, "agent");
+	json_builder_add_boolean_value(builder, result->agent);
+	json_builder_set_member_name(builder, "matched");
+	json_builder_add_boolean_value(builder, result->matched);
 	rs_cli_add_number(builder, "until_ns", result->until_ns);
 	json_builder_end_object(builder);
 	root = json_builder_get_root(builder);

@@ -30,6 +30,8 @@ int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *vie
 struct rs_ends_result {
 	bool over;         /* the time that it was given was over */
 	int signalled;     /* the signal that asked for the end; 0: none */
+	bool agent;        /* an agent has reported */
+	bool matched;      /* each glob that was asked for has matched an event */
 	uint64_t until_ns; /* until when it ran for sure, on the clock of records; 0: not known */
 };
 

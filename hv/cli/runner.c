@@ -233,12 +233,23 @@ static uint64_t until_ns(const struct runner *runner, struct rs_source *source)
 	return runner->ran_us && ns > origin ? ns - origin : 0;
 }
 
+static bool look_for_matches(struct runner *runner, const char *when);
+
+/* Without a word, whatever the exit code is. */
+static bool has_matched_all(struct runner *runner)
+{
+	return look_for_matches(runner, NULL);
+}
+
 static void write_result(struct runner *runner)
 {
 	struct rs_source *source = find_first(runner);
-	const struct rs_ends_result result = {.over = runner->over,
-					      .signalled = runner->signalled,
-					      .until_ns = source ? until_ns(runner, source) : 0};
+	const struct rs_ends_result result = {
+		.over = runner->over,
+		.signalled = runner->signalled,
+		.agent = source && g_hash_table_contains(runner->greeted, source),
+		.matched = has_matched_all(runner),
+		.until_ns = source ? until_ns(runner, source) : 0};
 
 	if (runner->config->result)
 		fail(runner, rs_ends_write(runner->config->result,

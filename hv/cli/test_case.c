@@ -159,6 +159,19 @@ static void take_name(struct rs_test_case *test, const RsTraceSpec *spec)
 	test->outcome.spec = test->config.path;
 }
 
+/* Of the last fixture: it would stand for two folders. */
+static bool is_new_name(const struct rs_test_case *test)
+{
+	const guint last = test->fixtures->len - 1;
+
+	for (guint i = 0; i < last; i++) {
+		if (g_str_equal(rs_test_fixture_name(test->fixtures->pdata[i]),
+				rs_test_fixture_name(test->fixtures->pdata[last])))
+			return false;
+	}
+	return true;
+}
+
 static bool take_fixtures(struct rs_test_case *test, const RsTraceSpec *spec, GError **error)
 {
 	g_auto(GStrv) paths = rs_trace_setup_fixtures(spec, error);
@@ -170,6 +183,11 @@ static bool take_fixtures(struct rs_test_case *test, const RsTraceSpec *spec, GE
 		if (!fixture)
 			return false;
 		g_ptr_array_add(test->fixtures, fixture);
+		if (!is_new_name(test)) {
+			rs_trace_spec_blame(spec, "test", "fixtures", error,
+					    "two of them have the same name");
+			return false;
+		}
 	}
 	return paths != NULL;
 }
@@ -194,12 +212,20 @@ static RsTraceSetup *make_setup(const struct rs_test_case *test, const RsTraceSp
 }
 
 /* What runs that may be shared have in common. */
-static char *share_key(const RsTraceSetup *setup)
+static char *share_key(const struct rs_test_case *test, const RsTraceSetup *setup)
 {
+	g_autofree char *cwd = g_path_get_dirname(test->config.path);
+	g_autofree char *fixtures = g_strjoinv("\n", setup->fixtures);
 	g_autofree char *args = g_strjoinv("\n", setup->args);
+	g_autofree char *events = setup->enabled ? g_strjoinv("\n", setup->enabled) : NULL;
+	g_autofree char *filters = setup->filters ? g_strjoinv("\n", setup->filters) : NULL;
 
-	return g_strjoin("\n\n", args, setup->setup ? setup->setup : "",
-			 setup->teardown ? setup->teardown : "", NULL);
+	return g_strdup_printf("%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%" G_GUINT64_FORMAT
+			       " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
+			       cwd, fixtures, args, events ? events : "", filters ? filters : "",
+			       setup->setup ? setup->setup : "",
+			       setup->teardown ? setup->teardown : "", setup->duration_ns,
+			       setup->timeout_ns, setup->disk);
 }
 
 /* All is checked now, but not kept: there may be many cases. */
@@ -224,7 +250,7 @@ static bool check(struct rs_test_case *test, RsTraceSpec *spec, GError **error)
 	test->tags = g_steal_pointer(&setup->tags);
 	if (!setup->boot_once)
 		return true;
-	test->share = share_key(setup);
+	test->share = share_key(test, setup);
 	shared = g_hash_table_lookup(test->config.shared, test->share);
 	if (!shared) {
 		shared = g_new0(struct rs_test_shared, 1);
@@ -265,6 +291,21 @@ static void show_messages(struct rs_test_case *test)
 		set_story(test, rs_trace_escape(text, -1, "\n\t"));
 }
 
+/* A server may have ended while the guest ran. */
+static enum rs_test_verdict judge_fixtures(const struct rs_test_case *test, char **why)
+{
+	for (guint i = 0; i < test->fixtures->len; i++) {
+		const char *what = rs_test_fixture_why(test->fixtures->pdata[i]);
+
+		if (!what)
+			continue;
+		g_free(*why);
+		*why = g_strdup(what);
+		return RS_TEST_NOT_RUN;
+	}
+	return RS_TEST_PASSED;
+}
+
 /* The run has a trace and a result. */
 static void judge(struct rs_test_case *test)
 {
@@ -282,13 +323,15 @@ static void judge(struct rs_test_case *test)
 	const int code = rs_test_run_code(test->run);
 	enum rs_test_verdict verdict = rs_test_judge(&judge, test->checks);
 
-	/* What was to be traced is not there, or the trace is not whole: nobody knows. */
-	if (code == RS_CLI_USAGE || code == RS_CLI_NOT_FOUND ||
-	    (code == RS_CLI_FAILED && verdict == RS_TEST_PASSED)) {
-		verdict = code == RS_CLI_FAILED ? RS_TEST_NOT_RUN : RS_TEST_BROKEN;
-		g_free(judge.why);
-		judge.why = rs_test_run_last_message(test->run);
+	/* The trace is not whole, or the run has died: nobody knows. */
+	if (verdict == RS_TEST_PASSED && code != RS_CLI_OK && code != RS_CLI_GUEST_CODE) {
+		verdict = RS_TEST_NOT_RUN;
+		g_clear_pointer(&judge.why, g_free);
+	} else if (verdict == RS_TEST_PASSED) {
+		verdict = judge_fixtures(test, &judge.why);
 	}
+	if (verdict != RS_TEST_PASSED && !judge.why)
+		judge.why = rs_test_run_last_message(test->run);
 	test->found = judge.found;
 	test->outcome.checks = (const struct rs_test_check *)(const void *)test->checks->data;
 	test->outcome.n_checks = test->checks->len;
@@ -404,7 +447,9 @@ static void on_over(void *data)
 static struct rs_test_run *make_run(struct rs_test_case *test)
 {
 	g_autofree char *cwd = g_path_get_dirname(test->config.path);
-	g_autofree char *folder = g_build_filename(test->config.folder, test->plain, NULL);
+	/* Others may still judge by a shared run when this case tries again by itself. */
+	g_autofree char *plain = g_strconcat(test->plain, test->share ? ".once" : "", NULL);
+	g_autofree char *folder = g_build_filename(test->config.folder, plain, NULL);
 	struct rs_test_shared *shared =
 		test->share ? g_hash_table_lookup(test->config.shared, test->share) : NULL;
 	struct rs_test_run_config config = {
@@ -517,10 +562,15 @@ void rs_test_case_stop(struct rs_test_case *test)
 	test->stopping = true;
 }
 
+void rs_test_case_kill(struct rs_test_case *test)
+{
+	rs_test_case_stop(test);
+	if (test->run && test->phase == RUNNING)
+		rs_test_run_kill(test->run);
+}
+
 void rs_test_case_skip(struct rs_test_case *test)
 {
-	if (test->phase != WAITING)
-		return;
 	let_shared_go(test);
 	let_fixtures_go(test);
 }

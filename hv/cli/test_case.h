@@ -44,11 +44,10 @@ int64_t rs_test_case_running_us(const struct rs_test_case *test);
 
 /* `done` is called later. */
 void rs_test_case_start(struct rs_test_case *test);
-/*
- * Somebody wants the end: the guest is stopped, and the outcome is that it was not run. Twice: it
- * is killed.
- */
+/* Somebody wants the end: the guest is stopped, and the outcome is that it was not run. */
 void rs_test_case_stop(struct rs_test_case *test);
+/* The same at once. What it leaves is put right. */
+void rs_test_case_kill(struct rs_test_case *test);
 /* It will not be started. */
 void rs_test_case_skip(struct rs_test_case *test);
 

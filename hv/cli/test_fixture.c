@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define GROUP "fixture"
+#define NS_PER_MS 1000000u
 #define LIMIT_NS (60 * G_GUINT64_CONSTANT(1000000000))
 #define GRACE_MS 5000u
 #define OPEN_FOLDERS 16
@@ -38,7 +39,7 @@ struct rs_test_fixture {
 
 struct rs_test_fixtures {
 	char *folder;
-	bool keep;
+	bool keep, stopping, failed;
 	GHashTable *by_path; /* real path -> struct rs_test_fixture */
 	void (*idle)(void *data);
 	void *data;
@@ -120,6 +121,8 @@ static void tell(struct rs_test_fixture *fixture)
 	}
 }
 
+static void go_down(struct rs_test_fixture *fixture);
+
 /* Tests that still need it will say so. */
 static void on_server_ended(struct rs_test_process *process, void *data)
 {
@@ -142,8 +145,13 @@ static void on_up(struct rs_test_process *process, void *data)
 {
 	struct rs_test_fixture *fixture = data;
 
+	if (fixture->all->stopping && !fixture->why)
+		fixture->why = g_strdup("it was interrupted");
 	judge(fixture, "setup");
 	be_up(fixture);
+	/* Nobody waits for it any more. */
+	if (!fixture->users)
+		go_down(fixture);
 }
 
 static gboolean on_idle(gpointer data)
@@ -205,22 +213,19 @@ static void on_down(struct rs_test_process *process, void *data)
 	struct rs_test_fixture *fixture = data;
 
 	judge(fixture, "teardown");
-	if (fixture->why)
+	if (fixture->why) {
 		g_printerr("ringside: %s\n", fixture->why);
+		fixture->all->failed = true;
+	}
 	end_server(fixture);
 	fixture->state = GONE;
 	remove_folder(fixture);
 	fixture->all->idle(fixture->all->data);
 }
 
-void rs_test_fixture_release(struct rs_test_fixture *fixture)
+/* Of one that is up. */
+static void go_down(struct rs_test_fixture *fixture)
 {
-	if (--fixture->users)
-		return;
-	if (fixture->state != UP) {
-		fixture->state = GONE;
-		return;
-	}
 	/* Also if its setup has failed: half of it may be there. */
 	fixture->state = GOING;
 	if (start_command(fixture, "teardown", on_down))
@@ -228,6 +233,13 @@ void rs_test_fixture_release(struct rs_test_fixture *fixture)
 	end_server(fixture);
 	remove_folder(fixture);
 	fixture->state = GONE;
+}
+
+void rs_test_fixture_release(struct rs_test_fixture *fixture)
+{
+	/* One that is not up may be needed yet: cases are checked one by one. */
+	if (--fixture->users == 0 && fixture->state == UP)
+		go_down(fixture);
 }
 
 /* ---- all of them ---- */
@@ -281,6 +293,26 @@ bool rs_test_fixtures_busy(const struct rs_test_fixtures *all)
 	return false;
 }
 
+void rs_test_fixtures_stop(struct rs_test_fixtures *all)
+{
+	GHashTableIter iter;
+	gpointer at;
+
+	all->stopping = true;
+	g_hash_table_iter_init(&iter, all->by_path);
+	while (g_hash_table_iter_next(&iter, NULL, &at)) {
+		struct rs_test_fixture *fixture = at;
+
+		if (fixture->state == COMING && fixture->process)
+			rs_test_process_stop(fixture->process);
+	}
+}
+
+bool rs_test_fixtures_failed(const struct rs_test_fixtures *all)
+{
+	return all->failed;
+}
+
 void rs_test_fixtures_kill(struct rs_test_fixtures *all)
 {
 	GHashTableIter iter;
@@ -301,13 +333,18 @@ static struct rs_test_fixture *load(struct rs_test_fixtures *all, const char *pa
 	struct rs_test_fixture *fixture;
 	g_autofree char *own = NULL;
 	char *dot;
-	guint64 ns;
+	guint64 ns = LIMIT_NS;
 
 	if (!spec || !rs_trace_spec_check(spec, error))
 		return NULL;
 	if (rs_trace_spec_has(spec, GROUP, "timeout") &&
 	    !rs_trace_spec_duration(spec, GROUP, "timeout", &ns, error))
 		return NULL;
+	if (ns < NS_PER_MS) {
+		rs_trace_spec_blame(spec, GROUP, "timeout", error,
+				    "a command takes a millisecond at least");
+		return NULL;
+	}
 	if (!rs_trace_spec_has(spec, GROUP, "setup") && !rs_trace_spec_has(spec, GROUP, "server")) {
 		rs_trace_spec_blame(spec, GROUP, NULL, error, "a fixture has a setup or a server");
 		return NULL;

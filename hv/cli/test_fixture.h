@@ -21,8 +21,12 @@ struct rs_test_fixtures *rs_test_fixtures_new(const char *folder, bool keep,
 void rs_test_fixtures_free(struct rs_test_fixtures *fixtures);
 /* Whether one is being set up or taken down. */
 bool rs_test_fixtures_busy(const struct rs_test_fixtures *fixtures);
+/* Asks setups that run to end. Those that are up are taken down once nobody needs them. */
+void rs_test_fixtures_stop(struct rs_test_fixtures *fixtures);
 /* Kills the commands that run. */
 void rs_test_fixtures_kill(struct rs_test_fixtures *fixtures);
+/* Whether one could not be taken down. */
+bool rs_test_fixtures_failed(const struct rs_test_fixtures *fixtures);
 
 /* For one more user. The fixtures'. NULL: RS_TRACE_SPEC_ERROR, or it cannot be read. */
 struct rs_test_fixture *rs_test_fixture_use(struct rs_test_fixtures *fixtures, const char *path,

@@ -23,7 +23,7 @@
 struct result {
 	RsTraceRunEnd end;
 	char *serial, *words, *damage;
-	bool over, signalled;
+	bool over, killed, agent, matched;
 	uint64_t records; /* of the trace */
 };
 
@@ -66,7 +66,9 @@ static bool read_result(const struct rs_test_judge *judge, struct result *r, GEr
 	how = json_object_get_string_member_with_default(o, "end", NULL);
 	text = json_object_get_string_member_with_default(o, "text", NULL);
 	r->over = json_object_get_boolean_member_with_default(o, "over", FALSE);
-	r->signalled = json_object_get_string_member_with_default(o, "signal", NULL) != NULL;
+	r->killed = !how || g_str_equal(how, "killed");
+	r->agent = json_object_get_boolean_member_with_default(o, "agent", FALSE);
+	r->matched = json_object_get_boolean_member_with_default(o, "matched", FALSE);
 	r->end.exited = how && g_str_equal(how, "exit");
 	r->end.stopped = r->over;
 	r->end.until_ns = (guint64)json_object_get_int_member_with_default(o, "until_ns", 0);
@@ -254,9 +256,10 @@ static bool ended_badly(struct rs_test_judge *judge, const struct result *r)
 
 		speaks |= e->kind == RS_TRACE_EXPECT_EXIT;
 	}
-	if (r->over && judge->may_go_on)
+	/* One that panics while it is being stopped has panicked. */
+	if (r->over && r->killed && judge->may_go_on)
 		return false;
-	if (r->over)
+	if (r->over && r->killed)
 		judge->why = g_strdup_printf("it did not end within %.3g s",
 					     (double)judge->timeout_ns / 1e9);
 	else if (!r->end.exited)
@@ -264,6 +267,23 @@ static bool ended_badly(struct rs_test_judge *judge, const struct result *r)
 	else if (!speaks && r->end.code)
 		judge->why = g_strdup_printf("the guest ended with code %u", r->end.code);
 	return judge->why != NULL;
+}
+
+/*
+ * What was asked for could not be traced. A guest that has not come so far is to blame itself. Of
+ * one that was well nobody knows what it did, or the spec asks for events that it does not have.
+ */
+static enum rs_test_verdict judge_untraced(struct rs_test_judge *judge, const struct result *r)
+{
+	const char *what = r->agent ? "" : "; its agent never reported";
+	g_autofree char *badly = NULL;
+
+	if (!ended_badly(judge, r))
+		return r->agent ? RS_TEST_BROKEN : RS_TEST_NOT_RUN;
+	badly = judge->why;
+	judge->why = g_strconcat(badly, what, NULL);
+	tell_end(judge, r);
+	return RS_TEST_FAILED;
 }
 
 enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
@@ -276,7 +296,12 @@ enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
 	char *badly;
 
 	read_serial(judge, &r);
-	if (!read_result(judge, &r, &error) || !read_trace(judge, verdict, &r, &error)) {
+	if (!read_result(judge, &r, &error)) {
+		judge->why = g_strdup(error->message);
+		g_error_free(error);
+	} else if (!r.agent || !r.matched) {
+		is = judge_untraced(judge, &r);
+	} else if (!read_trace(judge, verdict, &r, &error)) {
 		judge->why = g_strdup(error->message);
 		g_error_free(error);
 	} else {

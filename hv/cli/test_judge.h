@@ -17,7 +17,7 @@ struct rs_test_judge {
 	bool may_go_on;                      /* it need not end by itself */
 	uint64_t timeout_ns;
 	/* Results. */
-	char *why;         /* to be freed; NULL: it passed */
+	char *why;         /* to be freed; NULL: it passed, or the run's messages say why */
 	char *story;       /* likewise; NULL: there is nothing to show */
 	unsigned int line; /* of the spec; 0: nowhere */
 	GPtrArray *found;  /* whose texts those of the checks are; to be unreffed; NULL: none */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process of a test: a run, or a command of its spec. It is tied to us: it gets SIGTERM when we
- * are gone, however we went. When it has ended, what it had started and left is ended, too.
- * Thread: main.
+ * A process of a test: a run, or a command of its spec. It is tied to us (cli/test_tie.h), with all
+ * that it starts. Thread: main.
  */
 #ifndef RS_HV_CLI_TEST_PROCESS_H
 #define RS_HV_CLI_TEST_PROCESS_H

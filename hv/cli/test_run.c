@@ -6,14 +6,18 @@
 #include "cli/verb.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <rs-trace-escape.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define MESSAGES_MAX 65536u
-#define GRACE_MS 15000u /* after its time, for a run that does not end by itself */
-#define LOOK_MS 250u    /* between two looks at what it has written */
+#define GRACE_MS 15000u       /* after its time, for a run that does not end by itself */
+#define LOOK_MS 250u          /* between two looks at what it has written */
+#define MARK ".ringside-test" /* in a folder of ours */
+#define FOLDERS_MAX 1000u
 
 enum phase { NOT_BEGUN, SETUP, RUN, CLEAN, TEARDOWN, OVER };
 
@@ -31,6 +35,7 @@ struct rs_test_run {
 	struct rs_test_process *process; /* of the phase */
 	GArray *waiters;                 /* of struct waiter */
 	guint look, idle;
+	int lock; /* of the folder; -1: none */
 	gint64 began, took;
 	bool keep, stopping, too_large;
 	enum rs_test_run_end end;
@@ -70,6 +75,43 @@ static void clear_folder(struct rs_test_run *run)
 	}
 }
 
+/* Nobody has anything in it, or only a run that has ended. */
+static bool is_free(const struct rs_test_run *run, const char *folder)
+{
+	g_autofree char *mark = g_build_filename(folder, MARK, NULL);
+	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+
+	return dir && (!g_dir_read_name(dir) || g_file_test(mark, G_FILE_TEST_EXISTS));
+}
+
+/*
+ * Takes a folder of that name, or NAME-2, NAME-3 …, which no other run has and which holds nothing
+ * of anybody else. The lock goes with us. False: errno is set.
+ */
+static bool take_folder(struct rs_test_run *run)
+{
+	g_autofree char *wish = g_strdup(run->folder);
+
+	for (unsigned int n = 2; n < FOLDERS_MAX; n++) {
+		if (g_mkdir_with_parents(run->folder, 0755))
+			return false;
+		run->lock = open(run->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (run->lock < 0)
+			return false;
+		if (!flock(run->lock, LOCK_EX | LOCK_NB) && is_free(run, run->folder)) {
+			g_autofree char *mark = rs_test_run_file(run, MARK);
+
+			return g_file_set_contents(mark, "", 0, NULL);
+		}
+		close(run->lock);
+		run->lock = -1;
+		g_free(run->folder);
+		run->folder = g_strdup_printf("%s-%u", wish, n);
+	}
+	errno = EBUSY;
+	return false;
+}
+
 static guint64 bytes_written(const struct rs_test_run *run)
 {
 	guint64 sum = 0;
@@ -93,7 +135,8 @@ static gboolean on_look(gpointer data)
 		return G_SOURCE_CONTINUE;
 	run->look = 0;
 	run->too_large = true;
-	rs_test_process_stop(run->process);
+	if (run->process)
+		rs_test_process_stop(run->process);
 	return G_SOURCE_REMOVE;
 }
 
@@ -147,6 +190,19 @@ static void add(GPtrArray *args, char *arg)
 	g_ptr_array_add(args, arg);
 }
 
+static void add_list(GPtrArray *args, const char *option, GStrv list)
+{
+	for (char **one = list; one && *one; one++) {
+		add(args, g_strdup(option));
+		add(args, g_strdup(*one));
+	}
+}
+
+static guint64 run_ns(const struct rs_test_run *run)
+{
+	return run->setup->duration_ns ? run->setup->duration_ns : run->setup->timeout_ns;
+}
+
 static GPtrArray *make_args(const struct rs_test_run *run)
 {
 	GPtrArray *args = g_ptr_array_new_with_free_func(g_free);
@@ -164,6 +220,10 @@ static GPtrArray *make_args(const struct rs_test_run *run)
 		add(args, g_strdup("--serial"));
 		add(args, rs_test_run_file(run, "serial"));
 	}
+	add(args, g_strdup("--duration"));
+	add(args, g_strdup_printf("%.3f", (double)run_ns(run) / 1e9));
+	add_list(args, "--enable", run->setup->enabled);
+	add_list(args, "--filter", run->setup->filters);
 	for (char **one = run->setup->args; *one; one++)
 		add(args, g_strdup(*one));
 	add(args, NULL);
@@ -175,19 +235,14 @@ static bool start_guest(struct rs_test_run *run)
 	g_autoptr(GPtrArray) args = make_args(run);
 	g_autofree char *output = rs_test_run_file(run, "output");
 	g_autofree char *messages = rs_test_run_file(run, RS_TEST_RUN_MESSAGES);
-	const guint64 ns =
-		run->setup->duration_ns ? run->setup->duration_ns : run->setup->timeout_ns;
 	/* It ends by itself when its time is over. */
 	struct rs_test_process_config config = {.argv = (const char *const *)args->pdata,
 						.output = output,
 						.messages = messages,
-						.limit_ms =
-							(unsigned int)(ns / 1000000) + GRACE_MS};
+						.limit_ms = (unsigned int)(run_ns(run) / 1000000) +
+							    GRACE_MS};
 
-	if (!start_process(run, &config))
-		return false;
-	run->look = g_timeout_add(LOOK_MS, on_look, run);
-	return true;
+	return start_process(run, &config);
 }
 
 /* A run that was killed has left its guest, which `ringside stop` finds by the session's name. */
@@ -230,7 +285,6 @@ static void settle_too_large(struct rs_test_run *run)
 static void judge_guest(struct rs_test_run *run)
 {
 	run->code = rs_test_process_code(run->process);
-	g_clear_handle_id(&run->look, g_source_remove);
 	if (run->stopping)
 		settle(run, RS_TEST_RUN_STOPPED, g_strdup("it was interrupted"));
 	else if (rs_test_process_was_killed(run->process))
@@ -249,6 +303,8 @@ static bool judge_command(struct rs_test_run *run, const char *name)
 
 	if (run->stopping)
 		settle(run, RS_TEST_RUN_STOPPED, g_strdup("it was interrupted"));
+	else if (run->too_large && code)
+		settle_too_large(run);
 	else if (code)
 		settle(run, RS_TEST_RUN_NO_SETUP,
 		       code < 0 ? g_strdup_printf("the %s did not end in time", name)
@@ -258,8 +314,8 @@ static bool judge_command(struct rs_test_run *run, const char *name)
 
 static void finish(struct rs_test_run *run)
 {
-	run->phase = OVER;
-	run->took = g_get_monotonic_time() - run->began;
+	if (!run->took)
+		run->took = g_get_monotonic_time() - run->began;
 	/* Whoever is told may let it go. */
 	rs_test_run_ref(run);
 	for (guint i = 0; i < run->waiters->len; i++) {
@@ -333,8 +389,9 @@ static gboolean on_idle(gpointer data)
 static void begin(struct rs_test_run *run)
 {
 	run->began = g_get_monotonic_time();
-	if (!g_mkdir_with_parents(run->folder, 0755)) {
+	if (take_folder(run)) {
 		clear_folder(run);
+		run->look = g_timeout_add(LOOK_MS, on_look, run);
 		return;
 	}
 	settle(run, RS_TEST_RUN_NO_TRACE,
@@ -350,6 +407,7 @@ struct rs_test_run *rs_test_run_new(const struct rs_test_run_config *config)
 	struct rs_test_run *run = g_new0(struct rs_test_run, 1);
 
 	run->refs = 1;
+	run->lock = -1;
 	run->setup = config->setup;
 	run->spec_folder = g_strdup(config->spec_folder);
 	run->folder = g_strdup(config->folder);
@@ -371,10 +429,15 @@ void rs_test_run_unref(struct rs_test_run *run)
 	g_clear_handle_id(&run->look, g_source_remove);
 	g_clear_handle_id(&run->idle, g_source_remove);
 	rs_test_process_free(run->process);
-	if (!run->keep && run->phase != NOT_BEGUN) {
+	if (!run->keep && run->lock >= 0) {
+		g_autofree char *mark = rs_test_run_file(run, MARK);
+
 		clear_folder(run);
+		g_unlink(mark);
 		g_rmdir(run->folder);
 	}
+	if (run->lock >= 0)
+		close(run->lock);
 	g_array_unref(run->waiters);
 	g_free(run->spec_folder);
 	g_free(run->folder);
@@ -396,16 +459,16 @@ void rs_test_run_await(struct rs_test_run *run, void (*over)(void *data), void *
 
 void rs_test_run_stop(struct rs_test_run *run)
 {
-	/* A teardown is to be done in any case. */
-	if (run->process && run->phase != TEARDOWN && run->phase != CLEAN) {
-		if (run->stopping)
-			rs_test_process_kill(run->process);
-		else
-			rs_test_process_stop(run->process);
-	} else if (run->process && run->stopping) {
-		rs_test_process_kill(run->process);
-	}
 	run->stopping = true;
+	if (run->process && (run->phase == SETUP || run->phase == RUN))
+		rs_test_process_stop(run->process);
+}
+
+void rs_test_run_kill(struct rs_test_run *run)
+{
+	run->stopping = true;
+	if (run->process && run->phase != CLEAN)
+		rs_test_process_kill(run->process);
 }
 
 void rs_test_run_keep(struct rs_test_run *run)

@@ -41,8 +41,10 @@ void rs_test_run_unref(struct rs_test_run *run);
 
 /* Called once it is over, and never from here. The first call starts it. */
 void rs_test_run_await(struct rs_test_run *run, void (*over)(void *data), void *data);
-/* Asks it to end; twice: kills it. */
+/* Asks it to end. Its teardown is done in any case. As often as one likes. */
 void rs_test_run_stop(struct rs_test_run *run);
+/* The same, and kills the process of its phase. */
+void rs_test_run_kill(struct rs_test_run *run);
 /* Its files stay. */
 void rs_test_run_keep(struct rs_test_run *run);
 

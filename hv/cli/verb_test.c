@@ -42,7 +42,7 @@ struct run {
 	GHashTable *shared;
 	struct rs_test_progress *progress;
 	guint next, going;
-	bool stopping;
+	bool stopping, interrupted;
 	gint64 began;
 	GMainLoop *loop;
 	struct rs_test_report *shown, *written; /* `written` NULL: no file is asked for */
@@ -124,17 +124,18 @@ static void report(struct run *run, const struct rs_test_outcome *outcome)
 
 static void start_more(struct run *run);
 
-static void stop_all(struct run *run)
+/* No case is started any more, and those that run are stopped, or killed. */
+static void end_all(struct run *run, void (*end)(struct rs_test_case *test))
 {
-	run->stopping = true;
 	for (guint i = 0; i < run->cases->len; i++) {
 		struct rs_test_case *test = run->cases->pdata[i];
 
 		if (test && i < run->next)
-			rs_test_case_stop(test);
-		else if (test)
+			end(test);
+		else if (test && !run->stopping)
 			rs_test_case_skip(test);
 	}
+	run->stopping = true;
 }
 
 static void on_done(struct rs_test_case *test, void *data)
@@ -152,8 +153,8 @@ static void on_done(struct rs_test_case *test, void *data)
 		run->cases->pdata[at] = NULL;
 	rs_test_case_free(run->told);
 	run->told = test;
-	if (run->options->fail_fast && outcome->verdict == RS_TEST_FAILED && !run->stopping)
-		stop_all(run);
+	if (run->options->fail_fast && outcome->verdict == RS_TEST_FAILED)
+		end_all(run, rs_test_case_stop);
 	start_more(run);
 }
 
@@ -184,9 +185,14 @@ static gboolean on_signal(gpointer data)
 	struct run *run = data;
 
 	/* Twice: at once. */
-	if (run->stopping)
+	if (run->interrupted) {
 		rs_test_fixtures_kill(run->fixtures);
-	stop_all(run);
+		end_all(run, rs_test_case_kill);
+	} else {
+		rs_test_fixtures_stop(run->fixtures);
+		end_all(run, rs_test_case_stop);
+	}
+	run->interrupted = true;
 	if (is_over(run))
 		g_main_loop_quit(run->loop);
 	return G_SOURCE_CONTINUE;
@@ -240,7 +246,8 @@ static int exit_code(const struct run *run)
 		return SPEC_BROKEN;
 	if (run->verdicts[RS_TEST_FAILED])
 		return RS_CLI_FAILED;
-	if (run->verdicts[RS_TEST_NOT_RUN] || run->next < run->cases->len)
+	if (run->verdicts[RS_TEST_NOT_RUN] || run->next < run->cases->len ||
+	    rs_test_fixtures_failed(run->fixtures))
 		return NOT_RUN;
 	return RS_CLI_OK;
 }

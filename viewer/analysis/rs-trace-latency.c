@@ -275,6 +275,21 @@ void rs_trace_latency_result(const RsTraceLatency *latency, RsTraceLatencyResult
 	out->begins += latency->n_open;
 }
 
+guint64 rs_trace_latency_open_since(const RsTraceLatency *latency, guint64 ns)
+{
+	g_autoptr(GPtrArray) keys = rs_trace_keys_list(latency->open);
+	guint64 n = 0;
+
+	for (guint i = 0; i < keys->len; i++) {
+		const RsTraceKey *key = keys->pdata[i];
+		const Open *open = key->value;
+
+		n += open->is_open && open->ns <= ns &&
+		     open->losses == losses_of(latency, key->source);
+	}
+	return n;
+}
+
 static gint compare_groups(gconstpointer a, gconstpointer b)
 {
 	const RsTraceLatencyGroup *x = a, *y = b;

@@ -51,6 +51,8 @@ typedef struct {
 } RsTraceLatencyResult;
 
 void rs_trace_latency_result(const RsTraceLatency *latency, RsTraceLatencyResult *out);
+/* Of how many keys a pair began at `ns` or before, without a loss since, and has not ended. */
+guint64 rs_trace_latency_open_since(const RsTraceLatency *latency, guint64 ns);
 
 typedef struct {
 	const char *label; /* any bytes: escape before printing; the latency's */

@@ -327,6 +327,11 @@ static gboolean take_pattern(Reading *r, const char *key)
 
 	if (!r->e->subject)
 		return FALSE;
+	if (!*r->e->subject) {
+		rs_trace_spec_blame(r->spec, r->group, key, r->error,
+				    "an empty pattern is in every line");
+		return FALSE;
+	}
 	/* As the verdict makes it. */
 	regex = g_regex_new(r->e->subject, G_REGEX_MULTILINE | G_REGEX_RAW, 0, &why);
 	if (!regex)

@@ -194,7 +194,22 @@ static void judge_each(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 	}
 }
 
-static void judge_pair(const RsTraceWatch *watch, RsTraceFinding *f)
+/* What has not ended takes longer than it may. */
+static void judge_open_pairs(const RsTraceVerdict *v, const RsTraceWatch *watch,
+			     const RsTraceExpectLimit *limit, RsTraceFinding *f)
+{
+	g_autofree char *most = show_time(limit->most);
+	guint64 n =
+		v->last_ns > limit->most
+			? rs_trace_latency_open_since(watch->latency, v->last_ns - limit->most - 1)
+			: 0;
+
+	if (n)
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+		      "%" G_GUINT64_FORMAT " began, and did not end within %s", n, most);
+}
+
+static void judge_pair(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
 {
 	const RsTraceExpectation *e = watch->e;
 	RsTraceLatencyResult r;
@@ -223,8 +238,12 @@ static void judge_pair(const RsTraceWatch *watch, RsTraceFinding *f)
 				     : rs_trace_distribution_greatest(r.ns);
 		g_autofree char *shown = show_time(is), *most = show_time(limit->most);
 
-		if (is <= limit->most)
+		if (is <= limit->most && limit->percent < 100)
 			continue;
+		if (is <= limit->most) {
+			judge_open_pairs(v, watch, limit, f);
+			return;
+		}
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
 		      "%s of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", limit->key, n,
 		      shown, most);
@@ -303,16 +322,18 @@ static void judge_event(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTr
  * take the square of their length: so both the length and the time have a bound. FALSE: *why.
  */
 static gboolean count_matches(const GRegex *regex, const RsTraceRunEnd *end, guint64 *n,
-			      GError **why)
+			      gboolean *cut, GError **why)
 {
 	const gint64 until = g_get_monotonic_time() + SERIAL_US;
 	const char *at = end->serial, *stop = at + end->serial_size;
 
+	*cut = end->serial_cut;
 	for (*n = 0; at < stop && !*why; at++) {
 		const char *line = at, *newline = memchr(at, '\n', (gsize)(stop - at));
 		g_autoptr(GMatchInfo) match = NULL;
 
 		at = newline ? newline : stop;
+		*cut |= at - line > SERIAL_LINE;
 		g_regex_match_full(regex, line, MIN(at - line, SERIAL_LINE), 0, 0, &match, why);
 		while (!*why && g_match_info_matches(match)) {
 			(*n)++;
@@ -333,11 +354,12 @@ static void judge_serial(const RsTraceWatch *watch, const RsTraceRunEnd *end, Rs
 	g_autoptr(GRegex) regex = g_regex_new(e->subject, G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *range = show_range(least, most);
+	gboolean cut;
 	guint64 n;
 
 	if (!end->serial)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "the guest has no serial log");
-	else if (!count_matches(regex, end, &n, &error))
+	else if (!count_matches(regex, end, &n, &cut, &error))
 		broken(f, error->message);
 	else if (never && n)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
@@ -345,10 +367,13 @@ static void judge_serial(const RsTraceWatch *watch, const RsTraceRunEnd *end, Rs
 	else if (n < least || n > most)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
 		      "the guest wrote it %" G_GUINT64_FORMAT " times, and not %s", n, range);
-	else if (end->serial_cut && most != G_MAXUINT64)
+	else if (cut && most != G_MAXUINT64)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
-		      "the guest wrote more than the %" G_GSIZE_FORMAT " bytes that were read",
-		      end->serial_size);
+		      end->serial_cut ? "the guest wrote more than the %" G_GSIZE_FORMAT
+					" bytes that were read"
+				      : "of a line only the first %" G_GSIZE_FORMAT
+					" bytes were read",
+		      end->serial_cut ? end->serial_size : (gsize)SERIAL_LINE);
 }
 
 static void judge_exit(const RsTraceWatch *watch, const RsTraceRunEnd *end, RsTraceFinding *f)
@@ -368,7 +393,7 @@ static void judge(const RsTraceVerdict *v, const RsTraceWatch *watch, const RsTr
 {
 	switch (watch->e->kind) {
 	case RS_TRACE_EXPECT_PAIR:
-		judge_pair(watch, f);
+		judge_pair(v, watch, f);
 		judge_spec(v, watch, f);
 		return;
 	case RS_TRACE_EXPECT_SERIAL:

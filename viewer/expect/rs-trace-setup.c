@@ -366,16 +366,14 @@ static gboolean take_enable(const Reading *r)
 
 		if (!glob)
 			return blame_item(r, "enable", *one, 0, (guint)strlen(*one), why->message);
-		add(r->args, "--enable", g_strdup(*one));
 	}
 	return TRUE;
 }
 
 static gboolean take_filters(const Reading *r)
 {
-	g_auto(GStrv) list = rs_trace_spec_list(r->spec, "trace", "filter", NULL);
-
-	for (char **one = list; one && *one; one++) {
+	r->setup->filters = rs_trace_spec_list(r->spec, "trace", "filter", NULL);
+	for (char **one = r->setup->filters; one && *one; one++) {
 		g_autofree char *glob = NULL, *expression = NULL;
 		struct rs_filter_error mistake = {0};
 
@@ -385,7 +383,6 @@ static gboolean take_filters(const Reading *r)
 		if (rs_filter_check(expression, &mistake))
 			return blame_item(r, "filter", expression, mistake.at, mistake.length,
 					  mistake.message);
-		add(r->args, "--filter", g_strdup(*one));
 	}
 	return TRUE;
 }
@@ -436,10 +433,7 @@ RsTraceSetup *rs_trace_setup_new(const RsTraceSpec *spec, const char *const *lat
 		     .error = error};
 	gboolean good = rs_trace_spec_check(spec, error) && take_test(&r) && take_guest(&r) &&
 			take_trace(&r);
-	const guint64 ns = setup->duration_ns ? setup->duration_ns : setup->timeout_ns;
 
-	if (good)
-		add(r.args, "--duration", g_strdup_printf("%.3f", (double)ns / 1e9));
 	setup->args = join(r.args, r.program);
 	return good ? g_steal_pointer(&setup) : NULL;
 }
@@ -454,6 +448,7 @@ void rs_trace_setup_free(RsTraceSetup *setup)
 	g_free(setup->teardown);
 	g_strfreev(setup->fixtures);
 	g_strfreev(setup->enabled);
+	g_strfreev(setup->filters);
 	g_strfreev(setup->args);
 	g_free(setup);
 }

@@ -27,9 +27,10 @@ typedef struct {
 	gboolean needs_kvm;
 	gboolean may_lose;
 	GStrv enabled; /* globs */
+	GStrv filters; /* "GLOB: EXPR" */
 	/*
-	 * Arguments of `ringside run` that say all this, but where the run's files go. They come
-	 * last, as those of a program do.
+	 * Arguments of `ringside run` that say the rest of the guest and the trace, but times and
+	 * files. They come last, as those of a program do.
 	 */
 	GStrv args;
 } RsTraceSetup;

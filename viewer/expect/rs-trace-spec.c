@@ -613,6 +613,27 @@ static char *meaning_of(const RsTraceSpec *spec, const char *name)
 	return g_strdup(is ? is : g_getenv(name));
 }
 
+/* FALSE: the name stands for nothing. */
+static gboolean append_meaning(const RsTraceSpec *spec, const char *group, const char *key,
+			       const char *name, GString *out, GError **error)
+{
+	g_autofree char *is = meaning_of(spec, name), *clean = NULL;
+
+	if (is && out->len + strlen(is) <= RS_TRACE_SPEC_MAX) {
+		g_string_append(out, is);
+		return TRUE;
+	}
+	clean = rs_trace_escape(name, -1, NULL);
+	if (is)
+		rs_trace_spec_blame(spec, group, key, error, "this becomes too long");
+	else
+		rs_trace_spec_blame(spec, group, key, error,
+				    "'%s' is no name of the matrix, nor a parameter, nor of the "
+				    "environment",
+				    clean);
+	return FALSE;
+}
+
 static char *expand(const RsTraceSpec *spec, const char *group, const char *key, const char *value,
 		    GError **error)
 {
@@ -621,23 +642,13 @@ static char *expand(const RsTraceSpec *spec, const char *group, const char *key,
 
 	for (; (begin = strstr(value, "${")) && (end = strchr(begin, '}')); value = end + 1) {
 		g_autofree char *name = g_strndup(begin + 2, (gsize)(end - begin - 2));
-		g_autofree char *is = meaning_of(spec, name);
 
 		g_string_append_len(out, value, begin - value);
-		if (!is) {
-			g_autofree char *clean = rs_trace_escape(name, -1, NULL);
-
-			rs_trace_spec_blame(spec, group, key, error,
-					    "'%s' is no name of the matrix, nor a parameter, nor "
-					    "of the environment",
-					    clean);
+		/* "$${NAME}" is for somebody else, such as the shell. */
+		if (begin > value && begin[-1] == '$')
+			g_string_append_len(out, begin + 1, end - begin);
+		else if (!append_meaning(spec, group, key, name, out, error))
 			return NULL;
-		}
-		g_string_append(out, is);
-		if (out->len > RS_TRACE_SPEC_MAX) {
-			rs_trace_spec_blame(spec, group, key, error, "this becomes too long");
-			return NULL;
-		}
 	}
 	g_string_append(out, value);
 	return g_string_free(g_steal_pointer(&out), FALSE);

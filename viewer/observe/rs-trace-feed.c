@@ -169,6 +169,9 @@ void rs_trace_feed_let_go(RsTraceFeed *feed)
 	RsTraceSource *source = feed->source;
 	RsTraceChunk chunk;
 
+	/* A source without a record has events, too. */
+	if (feed->sink)
+		source->ops->changes(source, feed);
 	if (!feed->sink || !source->ops->let_go || !source->ops->let_go(source))
 		return;
 	for (guint ring = 0; ring < source->n_rings; ring++)

@@ -26,6 +26,8 @@ struct _RsTestGuest {
 	char *kernel;
 	gboolean demo, host, may_lose;
 	GStrv hosted;
+	GStrv said;          /* by a spec: arguments of `ringside run`; NULL: none */
+	gboolean has_serial; /* its console is a file of ours */
 	GHashTable *options; /* name -> value */
 	char *wrong;         /* the name of an option that there is not */
 	GPtrArray *globs;    /* of what is enabled at the boot */

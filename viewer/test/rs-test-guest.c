@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-test-guest-private.h"
 
-#include "expect/rs-trace-expectation.h"
+#include "expect/rs-trace-setup.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +78,7 @@ static void finalize(GObject *object)
 
 	g_free(guest->kernel);
 	g_strfreev(guest->hosted);
+	g_strfreev(guest->said);
 	g_hash_table_unref(guest->options);
 	g_free(guest->wrong);
 	g_ptr_array_unref(guest->globs);
@@ -166,126 +167,38 @@ void rs_test_guest_set_folder(RsTestGuest *guest, const char *path)
 
 /* ---- as a spec says ---- */
 
-static char *beside(const char *spec, const char *file)
+static void take_setup(RsTestGuest *guest, const RsTraceSetup *setup)
 {
-	g_autofree char *folder = g_path_get_dirname(spec);
-
-	return g_path_is_absolute(file) ? g_strdup(file) : g_build_filename(folder, file, NULL);
-}
-
-static gboolean is_true(const RsTraceSpec *spec, const char *group, const char *key)
-{
-	g_autofree char *value = rs_trace_spec_get(spec, group, key, NULL);
-
-	return value && (g_str_equal(value, "true") || g_str_equal(value, "yes"));
-}
-
-static void take_options(RsTestGuest *guest, const RsTraceSpec *spec)
-{
-	for (guint i = 0; i < G_N_ELEMENTS(options); i++) {
-		const gboolean traces =
-			g_str_equal(options[i], "mode") || g_str_equal(options[i], "ring-size");
-		g_autofree char *value =
-			rs_trace_spec_get(spec, traces ? "trace" : "guest", options[i], NULL);
-		g_autofree char *path = NULL;
-
-		if (value && g_str_equal(options[i], "initrd"))
-			path = beside(rs_trace_spec_path(spec), value);
-		if (value)
-			rs_test_guest_set_option(guest, options[i], path ? path : value);
-	}
-}
-
-static gboolean take_hosted(RsTestGuest *guest, const RsTraceSpec *spec, const char *text,
-			    GError **error)
-{
-	g_auto(GStrv) argv = NULL;
-	char *program;
-
-	if (!g_shell_parse_argv(text, NULL, &argv, NULL)) {
-		rs_trace_spec_blame(spec, "guest", "hosted", error, "it is no command");
-		return FALSE;
-	}
-	program = beside(rs_trace_spec_path(spec), *argv);
-	g_free(*argv);
-	*argv = program;
-	rs_test_guest_set_hosted(guest, (const char *const *)argv);
-	return TRUE;
-}
-
-static gboolean take_kind(RsTestGuest *guest, const RsTraceSpec *spec, GError **error)
-{
-	g_autofree char *kernel = rs_trace_spec_get(spec, "guest", "kernel", NULL);
-	g_autofree char *hosted = rs_trace_spec_get(spec, "guest", "hosted", NULL);
-
-	guest->demo = is_true(spec, "guest", "demo");
-	if (kernel)
-		guest->kernel = beside(rs_trace_spec_path(spec), kernel);
-	if (hosted && !take_hosted(guest, spec, hosted, error))
-		return FALSE;
-	if (guest->demo + !!guest->kernel + !!guest->hosted == 1)
-		return TRUE;
-	rs_trace_spec_blame(spec, "guest", NULL, error,
-			    "a guest is one of kernel, demo and hosted");
-	return FALSE;
-}
-
-/* A glob with a mistake is the spec's. */
-static gboolean take_events(RsTestGuest *guest, const RsTraceSpec *spec, GError **error)
-{
-	g_auto(GStrv) globs = rs_trace_spec_list(spec, "trace", "enable", NULL);
-	g_auto(GStrv) filters = rs_trace_spec_list(spec, "trace", "filter", NULL);
-	GError *why = NULL;
-
-	for (char **one = globs; !why && one && *one; one++)
-		rs_test_guest_enable(guest, *one, &why);
-	if (why) {
-		rs_trace_spec_blame(spec, "trace", "enable", error, "%s", why->message);
-		g_error_free(why);
-		return FALSE;
-	}
-	for (char **one = filters; one && *one; one++)
+	guest->said = g_strdupv(setup->args);
+	guest->has_serial = !setup->is_program && !setup->no_console;
+	guest->may_lose = setup->may_lose;
+	guest->timeout_ms = (guint)CLAMP(setup->timeout_ns / 1000000, 1, G_MAXUINT);
+	/* They were checked. */
+	for (char **one = setup->enabled; one && *one; one++)
+		rs_test_guest_enable(guest, *one, NULL);
+	for (char **one = setup->filters; one && *one; one++)
 		g_ptr_array_add(guest->filters, g_strdup(*one));
-	return TRUE;
-}
-
-static gboolean take_spec(RsTestGuest *guest, const RsTraceSpec *spec, GError **error)
-{
-	g_autoptr(GPtrArray) expectations = rs_trace_expectations_new(spec, error);
-	g_autofree char *loss = NULL;
-	guint64 ns = 0;
-
-	if (!expectations || !rs_trace_spec_check(spec, error) || !take_kind(guest, spec, error) ||
-	    !take_events(guest, spec, error))
-		return FALSE;
-	if (rs_trace_spec_has(spec, "test", "timeout")) {
-		if (!rs_trace_spec_duration(spec, "test", "timeout", &ns, error))
-			return FALSE;
-		guest->timeout_ms = (guint)CLAMP(ns / 1000000, 1, G_MAXUINT);
-	}
-	take_options(guest, spec);
-	guest->host = is_true(spec, "trace", "host");
-	loss = rs_trace_spec_get(spec, "trace", "loss", NULL);
-	guest->may_lose = loss && g_str_equal(loss, "allowed");
-	return TRUE;
 }
 
 RsTestGuest *rs_test_guest_new_from_spec(const char *path, guint number, GError **error)
 {
 	GError *why = NULL;
-	g_autoptr(RsTraceSpec) spec = rs_trace_spec_load(path, &why);
+	g_autoptr(RsTraceSpec) all = rs_trace_spec_load(path, NULL, &why);
 	g_autoptr(RsTestGuest) guest = rs_test_guest_new();
+	g_autoptr(RsTraceSpec) spec = NULL;
+	g_autoptr(RsTraceSetup) setup = NULL;
 
-	if (spec && number >= rs_trace_spec_n_cases(spec)) {
+	if (all && number >= rs_trace_spec_n_cases(all)) {
 		g_set_error(error, RS_TEST_ERROR, RS_TEST_ERROR_BAD_ARGUMENT,
 			    "%s: it has %u cases, and none of number %u", path,
-			    rs_trace_spec_n_cases(spec), number);
+			    rs_trace_spec_n_cases(all), number);
 		return NULL;
 	}
-	if (spec) {
-		rs_trace_spec_choose(spec, number);
-		if (take_spec(guest, spec, &why))
-			return g_steal_pointer(&guest);
+	spec = all ? rs_trace_spec_new_case(all, number) : NULL;
+	setup = spec ? rs_trace_setup_new(spec, NULL, &why) : NULL;
+	if (setup) {
+		take_setup(guest, setup);
+		return g_steal_pointer(&guest);
 	}
 	g_set_error_literal(error, RS_TEST_ERROR, RS_TEST_ERROR_BAD_ARGUMENT, why->message);
 	g_error_free(why);
@@ -304,7 +217,7 @@ static gboolean check(const RsTestGuest *guest, GError **error)
 		g_set_error_literal(error, RS_TEST_ERROR, RS_TEST_ERROR_WRONG_TIME, why);
 		return FALSE;
 	}
-	if (guest->demo + !!guest->kernel + (guest->hosted && *guest->hosted) != 1)
+	if (!!guest->said + guest->demo + !!guest->kernel + (guest->hosted && *guest->hosted) != 1)
 		why = "a guest is one of kernel, demo and hosted";
 	if (!why && !guest->wrong)
 		return TRUE;
@@ -319,6 +232,8 @@ gboolean rs_test_guest_boot(RsTestGuest *guest, GError **error)
 	gboolean booted;
 
 	g_return_val_if_fail(RS_TEST_IS_GUEST(guest), FALSE);
+	if (!guest->said)
+		guest->has_serial = !guest->hosted;
 	if (!check(guest, error) || !rs_test_run_start(guest, error))
 		return FALSE;
 	g_main_context_push_thread_default(guest->context);

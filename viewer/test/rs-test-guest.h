@@ -60,8 +60,8 @@ RsTestGuest *rs_test_guest_new(void);
  * @number: which case of its matrix, from 0 on
  *
  * Makes a guest as the groups `guest` and `trace` of a spec say it, with the timeout of its group
- * `test`. Expectations of the spec are read, too, and must be right, but nobody looks for them, and
- * `duration` does not count: the test says when the guest ends.
+ * `test`. All other things that a spec may say are the test's: nobody looks for its expectations,
+ * its commands and fixtures are not run, and the test says when the guest ends.
  *
  * Errors: %RS_TEST_ERROR_BAD_ARGUMENT with the place in the spec, or there is no such case.
  *

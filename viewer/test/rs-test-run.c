@@ -125,8 +125,10 @@ static void add_guest(const RsTestGuest *guest, GPtrArray *args)
 
 		add(args, option, NULL);
 	}
-	if (!guest->hosted)
+	if (guest->has_serial)
 		add_file(guest, args, "--serial", RS_TEST_SERIAL);
+	for (char **one = guest->said; one && *one; one++)
+		add(args, NULL, *one);
 	if (guest->demo)
 		add(args, "--demo", NULL);
 	if (guest->kernel)

@@ -9,7 +9,7 @@
 
 static const char *file_of(const RsTestGuest *guest)
 {
-	return guest->hosted ? RS_TEST_OUTPUT : RS_TEST_SERIAL;
+	return guest->has_serial ? RS_TEST_SERIAL : RS_TEST_OUTPUT;
 }
 
 char *rs_test_guest_get_serial(RsTestGuest *guest)

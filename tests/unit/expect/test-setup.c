@@ -85,21 +85,20 @@ static void check_args(const char *text, const char *want)
 
 static void test_args(void)
 {
-	check_args("[guest]\ndemo = true\n", "--duration 30.000 --demo");
+	check_args("[guest]\ndemo = true\n", "--demo");
 	check_args("[guest]\ndemo = true\naccel = tcg\ncpus = 2\nmemory = 64M\nappend = a b\n"
 		   "regions = 3\n[trace]\nenable = a:*; b:c\nfilter = a:b: c == 1\nmode = drop\n"
 		   "ring-size = 1M\nhost = true\nduration = 1.5s\n",
-		   "--cpus 2 --regions 3 --accel tcg --append a b --mem 64M --enable a:* "
-		   "--enable b:c --filter a:b: c == 1 --host --mode drop --ring-size 1M "
-		   "--duration 1.500 --demo");
+		   "--cpus 2 --regions 3 --accel tcg --append a b --mem 64M "
+		   "--host --mode drop --ring-size 1M --demo");
 	/* What a program gets comes last. */
 	check_args("[guest]\nhosted = prog 'a b' -c\ncpus = 1\n[test]\ntimeout = 2s\n",
-		   "--cpus 1 --duration 2.000 --hosted /nowhere/prog a b -c");
+		   "--cpus 1 --hosted /nowhere/prog a b -c");
 	check_args("[guest]\ntemplate = /fixture/a.xml\nconnect = b:///c\nmemory = 64M\ncpus = 2\n",
-		   "--cpus 2 --domain /fixture/a.xml --connect b:///c --mem 64M --duration 30.000");
-	check_args("[guest]\ndomain = a\n", "--domain a --duration 30.000");
+		   "--cpus 2 --domain /fixture/a.xml --connect b:///c --mem 64M");
+	check_args("[guest]\ndomain = a\n", "--domain a");
 	check_args("[guest]\nkernel = /fixture/k\ninitrd = /fixture/i\n",
-		   "--initrd /fixture/i --duration 30.000 /fixture/k");
+		   "--initrd /fixture/i /fixture/k");
 }
 
 static void test_the_rest(void)
@@ -107,7 +106,8 @@ static void test_the_rest(void)
 	g_autoptr(RsTraceSetup) setup =
 		make("[test]\ntags = a; b\nsetup = echo \\$x\nteardown = b\nretries = 2\n"
 		     "boot = once\ndisk = 2K\nfixtures = f; /g\n[guest]\ndemo = true\n"
-		     "accel = kvm\n[trace]\nloss = allowed\nenable = a:b\n",
+		     "accel = kvm\n[trace]\nloss = allowed\nenable = a:b\n"
+		     "filter = a:b: c == 1\nduration = 1.5s\n",
 		     NULL);
 
 	g_assert_cmpstr(setup->tags[1], ==, "b");
@@ -120,6 +120,8 @@ static void test_the_rest(void)
 	g_assert_true(setup->boot_once && setup->needs_kvm && setup->may_lose);
 	g_assert_false(setup->is_program);
 	g_assert_cmpstr(setup->enabled[0], ==, "a:b");
+	g_assert_cmpstr(setup->filters[0], ==, "a:b: c == 1");
+	g_assert_cmpuint(setup->duration_ns, ==, 1500000000);
 }
 
 int main(int argc, char **argv)
