@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The demo guest alone: it does its rounds, starts its vCPUs and ends as told, on each accelerator.
+# The demo guest alone, without the command: it does its rounds and ends as told, on each
+# accelerator. What it does while it is traced is in tests/specs.
 # usage: demo-guest.sh kvm|tcg DEMO BOOT_GUEST
 set -eu
 accel=$1 demo=$2 boot_guest=$3
@@ -36,18 +37,7 @@ tcg)
 	;;
 esac
 
-for cpus in 1 2 3; do
-	want "$cpus vCPUs" "$(run $cpus "rounds=20 pace=1")" \
-		"20 rounds, 40 compute rounds, 160 page faults, 0 bad, $cpus vCPUs" "demo: ok"
-done
-# Engines of the guest's own: what a held thread has, what becomes of it, and that no other notices.
-for cpus in 1 2 3; do
-	want "engines, $cpus vCPUs" "$(run $cpus "duration=3 engines")" \
-		"victim, is held before its first instruction" \
-		"time() has stopped, and becomes getpid()" "a step from 0x" "a loop is held at 0x" \
-		"the victim has executed /bin/last and exits with 4" "demo: engines: ok" "0 bad" \
-		"demo: ok"
-done
+want "engines" "$(run 2 "duration=3 engines")" "demo: engines: ok" "0 bad" "demo: ok"
 want "exit code" "$(run 2 "crash=exit:5 rounds=1")" "$exit5"
 want "panic" "$(run 2 "crash=panic rounds=1")" "panic on vCPU" "the demo was told to panic"
 if [ $accel = tcg ]; then

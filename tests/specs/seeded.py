@@ -55,6 +55,12 @@ BUGS = [
     ('a death by a signal has another code', 'signal.c', 'task_exit(128 + number, number);',
      'task_exit(number, number);'),
     ('the exit code is another', 'hostile.c', 'uint32_t code = 0;', 'uint32_t code = 1;'),
+    ('a late round is done twice', 'workload.c', 'run_round(round++);',
+     'run_round(round);\n\t\tif (round++ == 7)\n\t\t\trun_round(7);'),
+    ('the third vCPU is not counted', 'workload.c', 'demo_bad, rs_cpu_count());',
+     'demo_bad, rs_cpu_count() - (rs_cpu_count() == 3));'),
+    ('a step of an engine is not told', 'engines.c', 'rs_printf("demo: engines: a step from',
+     'if (!from)\n\t\t\trs_printf("demo: engines: a step from'),
     ('the guest greets nobody', 'main.c', "demo: Ringside's demo guest", 'demo: a demo guest'),
 ]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the processes of the demo guest do, as ktrace and utrace see it from the host.
+"""What the processes of the demo guest do, as ktrace sees it from the host.
 
     processes.py kvm|tcg RINGSIDE DEMO
 """
@@ -64,19 +64,7 @@ def test_ktrace():
     check(code == 0, f'the session ends well: {code}')
 
 
-def test_utrace():
-    """The guest's own engines, in the trace: held threads go, and nobody else notices."""
-    r = rs('run', '--accel', ACCEL, '--name', 'u', '--cpus', '2', '--append', 'engines duration=3',
-           '-e', 'utrace:*', '-e', 'sched:switch', DEMO)
-    check(r.code == 0 and 'demo: engines: ok' in r.err, f'the guest is content: {r.err}')
-    for what in ('utrace:attach', 'utrace:report: .*event=SYSCALL_ENTRY action=STOP',
-                 'utrace:stop: .*event=SIGNAL_CORE', 'utrace:resume: .*action=SINGLESTEP',
-                 'utrace:report: .*event=DEATH', 'utrace:report: .*event=REAP', 'utrace:detach',
-                 'sched:switch: prev_comm=victim .*prev_state=traced'):
-        check(re.search(what, r.out), what)
-
-
 need(ACCEL)
 with tempfile.TemporaryDirectory() as directory:
     os.environ['XDG_RUNTIME_DIR'] = directory
-    run_tests([test_ktrace, test_utrace])
+    run_tests([test_ktrace])

@@ -33,6 +33,15 @@ static bool self_patch;
 module_param(self_patch, bool, 0444);
 MODULE_PARM_DESC(self_patch, "patch the kernel from within, whether or not the host asks for it");
 
+static int count_on(char *out, const struct kernel_param *param)
+{
+	return sysfs_emit(out, "%u\n", rs_kernel_events_on());
+}
+
+static const struct kernel_param_ops on_ops = {.get = count_on};
+module_param_cb(on, &on_ops, NULL, 0444);
+MODULE_PARM_DESC(on, "how many of the kernel's events are recorded now (read-only)");
+
 static struct {
 	struct task_struct *thread;
 	bool stop;

@@ -2,6 +2,7 @@
 #define pr_fmt(fmt) "ringside: " fmt
 #include "kernel_events.h"
 
+#include "arch.h"
 #include "btf.h"
 #include "core.h"
 #include "kernel_emit.h"
@@ -186,6 +187,9 @@ void rs_kernel_events_unregister(void)
 
 /* ---- their probes ---- */
 
+/* Of single system calls and raw tracepoints, which have no sites. */
+static u32 others_on;
+
 /* True: a probe was taken down, and may still run. */
 static bool set(struct rs_kernel_event *e, bool on)
 {
@@ -220,8 +224,7 @@ void rs_kernel_events_follow(void)
 	changes = here;
 	each_kernel_event (e)
 		set(e, rs_event_control(e->event) & RS_EVENT_ENABLED);
-	rs_syscall_events_follow();
-	rs_kernel_raw_follow();
+	WRITE_ONCE(others_on, rs_syscall_events_follow() + rs_kernel_raw_follow());
 }
 
 void rs_kernel_events_stop(void)
@@ -232,6 +235,33 @@ void rs_kernel_events_stop(void)
 		any |= set(e, false);
 	any |= rs_syscall_events_stop();
 	any |= rs_kernel_raw_stop();
+	WRITE_ONCE(others_on, 0);
 	if (any)
 		tracepoint_synchronize_unregister();
+}
+
+static bool is_patched(const struct rs_site *site)
+{
+	u8 nop[RS_SITE_BYTES];
+
+	rs_arch_site_nop(nop);
+	return memcmp((const u8 *)&site->code + site->code, nop, sizeof(nop)) != 0;
+}
+
+static bool has_probe(const struct rs_event *event)
+{
+	each_kernel_event (e)
+		if (e->event == event)
+			return READ_ONCE(e->on);
+	return false;
+}
+
+u32 rs_kernel_events_on(void)
+{
+	u32 count = READ_ONCE(others_on);
+
+	for (const struct rs_site *site = __start_rs_sites; site < __stop_rs_sites; site++)
+		if (is_patched(site))
+			count += has_probe((const void *)((const u8 *)&site->event + site->event));
+	return count;
 }

@@ -52,6 +52,8 @@ void rs_kernel_events_unregister(void);
 void rs_kernel_events_follow(void);
 /* No probe is registered, nor on its way, once this returns. */
 void rs_kernel_events_stop(void);
+/* How many events are on: probe, site and all. Any task may ask, while the module is there. */
+u32 rs_kernel_events_on(void);
 /* Once they are not registered any more. */
 void rs_kernel_events_free(void);
 

@@ -90,10 +90,15 @@ static bool set(struct raw *raw, bool on)
 	return !on;
 }
 
-void rs_kernel_raw_follow(void)
+u32 rs_kernel_raw_follow(void)
 {
-	each_raw (raw)
+	u32 count = 0;
+
+	each_raw (raw) {
 		set(raw, rs_event_control(&raw->event) & RS_EVENT_ENABLED);
+		count += raw->on;
+	}
+	return count;
 }
 
 bool rs_kernel_raw_stop(void)

@@ -16,7 +16,8 @@ struct rs_btf;
 int rs_kernel_raw_find(const struct rs_btf *btf, bool (*is_known)(const char *name));
 int rs_kernel_raw_register(void);
 void rs_kernel_raw_unregister(void);
-void rs_kernel_raw_follow(void);
+/* Registers and unregisters probes. How many events are on. */
+u32 rs_kernel_raw_follow(void);
 /* True: a probe was taken down, and may still run. */
 bool rs_kernel_raw_stop(void);
 void rs_kernel_raw_free(void);

@@ -85,19 +85,20 @@ static notrace void on_exit(void *data, struct pt_regs *regs, long result)
 
 static struct rs_hook enter_hook = {"sys_enter", on_enter}, exit_hook = {"sys_exit", on_exit};
 
-void rs_syscall_events_follow(void)
+u32 rs_syscall_events_follow(void)
 {
-	bool entered = false, left = false;
+	u32 entered = 0, left = 0;
 
 	each_event(e)
 	{
 		bool on = rs_event_control(&e->event) & RS_EVENT_ENABLED;
 
-		entered |= on && e->enters;
-		left |= on && !e->enters;
+		entered += on && e->enters;
+		left += on && !e->enters;
 	}
 	rs_hook_set(&enter_hook, entered);
 	rs_hook_set(&exit_hook, left);
+	return (enter_hook.on ? entered : 0) + (exit_hook.on ? left : 0);
 }
 
 bool rs_syscall_events_stop(void)

@@ -19,8 +19,8 @@ void rs_syscall_events_free(void);
 int rs_syscall_events_register(void);
 void rs_syscall_events_unregister(void);
 
-/* Registers and unregisters probes, as the control words ask for it. */
-void rs_syscall_events_follow(void);
+/* Registers and unregisters probes, as the control words ask for it. How many events are on. */
+u32 rs_syscall_events_follow(void);
 /* Whether one was taken down, and may still run. */
 bool rs_syscall_events_stop(void);
 
