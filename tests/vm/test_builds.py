@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests with guests in other projects' builds: docs/examples/test-run, run by meson, CMake, automake
-and pytest as they stand, with what is installed and nothing else.
+"""Tests with guests in other projects' builds: docs/examples/test-run, run by meson, CMake,
+automake and pytest as they stand, with what is installed and nothing else.
 
     test_builds.py SOURCE_ROOT BUILD_ROOT MESON [TEST...]
 """
