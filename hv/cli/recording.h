@@ -20,7 +20,7 @@ struct rs_recording_config {
 	guint64 max_bytes;              /* of all files; 0: no limit */
 	guint64 rotate_bytes;           /* another file after so many bytes; 0: not for that */
 	guint64 rotate_ms;              /* ... after so long */
-	guint window_ms; /* as RsTraceRecorderConfig has it */
+	guint window_ms;                /* as RsTraceRecorderConfig has it */
 	bool consumes; /* rings in mode drop refuse records until it has read them */
 	/* All that a source has written was read, so its region may go. May be NULL. */
 	void (*ended)(void *source, void *data);

@@ -144,6 +144,21 @@ def test_what_it_says(name, at):
         check(rs('record', '-s', name, *args).code == 2, f'wrong use: {args}')
 
 
+def test_window(name, at):
+    """With short windows the same comes sooner: while it is recorded, it can be read."""
+    rs('enable', '-s', name, '*')
+    recorder = Background(rs, 'record', '-s', name, '-o', at('soon'), '--window', '10')
+    seen = wait_for('events that can be read', lambda: os.path.exists(at('soon')) and events_in(at('soon')))
+    code, _, said = recorder.end(signal.SIGINT)
+    check(code == 0 and events_in(at('soon')) >= seen, f'and the file ends well: {said}')
+    rs('disable', '-s', name, '*')
+    sizes = {}
+    for ms in '10', '60000':
+        check(rs('record', '-s', name, '--new', '-o', at(ms), '--duration', '1', '--window', ms).code == 0, f'{ms} ms')
+        sizes[ms] = os.path.getsize(at(ms))
+    check(sizes['10'] > sizes['60000'], f'each window is a few bytes, also of silence: {sizes}')
+
+
 def test_limits(name, at):
     rs('enable', '-s', name, '*')
     r = rs('record', '--json', '-s', name, '-o', at('full'), '--max-size', '64K')
@@ -425,6 +440,7 @@ def main():
             test_what_is_cut(at)
             test_kdump_shows_files(at)
             test_what_it_says('q', at)
+            test_window('q', at)
             test_limits('q', at)
             test_readers('q', at)
             test_files('q', at)

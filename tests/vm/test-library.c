@@ -163,6 +163,24 @@ static void test_none(void)
 	rs_trace_item_unref(expect(guest, "compute:round: worker == 1"));
 }
 
+/* Nothing is said of events that nobody could record, unless they do not matter. */
+static void test_lost(void)
+{
+	g_autoptr(RsTestGuest) guest = new_program(program, "1000");
+	GError *error = NULL;
+
+	rs_test_guest_set_option(guest, "ring-size", "16K");
+	enable(guest, "*");
+	boot(guest);
+	g_assert_false(
+		rs_test_guest_expect_none(guest, "pool:take: size == 12345678", 500, &error));
+	assert_says(&error, RS_TEST_ERROR_LOST, "nobody knows: \\d+ events are lost");
+	g_assert_cmpuint(rs_test_guest_get_lost(guest), >, 0);
+	rs_test_guest_set_may_lose(guest, TRUE);
+	g_assert_true(rs_test_guest_expect_none(guest, "pool:take: size == 12345678", 100, &error));
+	g_assert_no_error(error);
+}
+
 /* ---- how it ends ---- */
 
 /* A program that is over before anybody could look at it has a whole trace. */
@@ -392,16 +410,22 @@ static gboolean is_in_cmdline(const char *pid, const char *text)
 	return size && g_strstr_len(words, (gssize)size, text);
 }
 
-static gboolean is_running(const char *text)
+/* A process that has this in its command line; 0: there is none. */
+static pid_t find_process(const char *text)
 {
 	g_autoptr(GDir) proc = g_dir_open("/proc", 0, NULL);
 	const char *pid;
 
 	while ((pid = g_dir_read_name(proc))) {
 		if (g_ascii_isdigit(*pid) && is_in_cmdline(pid, text))
-			return TRUE;
+			return (pid_t)g_ascii_strtoll(pid, NULL, 10);
 	}
-	return FALSE;
+	return 0;
+}
+
+static gboolean is_running(const char *text)
+{
+	return find_process(text) != 0;
 }
 
 static void test_folder(void)
@@ -433,10 +457,12 @@ static void test_folder(void)
 static int be_killed(const char *path, const char *time)
 {
 	RsTestGuest *machine = new_demo(NULL), *hosted = new_program(program, time);
+	g_autofree char *own = g_strdup_printf("ringside-%s@", rs_test_guest_get_session(machine));
 
 	rs_test_guest_set_folder(machine, path);
+	rs_test_guest_set_folder(hosted, path);
 	if (rs_test_guest_boot(machine, NULL) && rs_test_guest_boot(hosted, NULL) &&
-	    is_running(time) && is_running(path))
+	    is_running(time) && is_running(path) && is_running(own))
 		kill(getpid(), SIGKILL);
 	return 1;
 }
@@ -444,9 +470,10 @@ static int be_killed(const char *path, const char *time)
 /* A test that is killed leaves no process of its guests. */
 static void test_killed(void)
 {
-	/* The program is known by its time, and the machine by where its console goes. */
+	/* The program is known by its time; runs and machines by the names of their sessions. */
 	static const char *const folder = "rs-test-of-one-who-is-killed";
 	g_autofree char *path = g_strdup_printf("/tmp/%s-%d", folder, (int)getpid());
+	g_autofree char *sessions = NULL;
 	g_autofree char *time = g_strdup_printf("%d.25", 1000 + (int)getpid());
 	int status;
 	pid_t pid;
@@ -457,11 +484,11 @@ static void test_killed(void)
 		execl("/proc/self/exe", "test-library", demo, program, engine_program, path, time,
 		      NULL);
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	sessions = g_strdup_printf("rstest-%d-", (int)pid);
 	g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	for (guint i = 0; (is_running(time) || is_running(path)) && i < LONG_MS / 10; i++)
+	for (guint i = 0; (is_running(time) || is_running(sessions)) && i < LONG_MS / 10; i++)
 		g_usleep(10000);
-	g_assert_false(is_running(time));
-	g_assert_false(is_running(path));
+	g_assert_false(is_running(time) || is_running(path) || is_running(sessions));
 	for (guint i = 0; i < 5; i++) {
 		static const char *const files[] = {"trace", "serial", "output", "messages",
 						    "result"};
@@ -470,6 +497,31 @@ static void test_killed(void)
 		g_unlink(file);
 	}
 	g_assert_cmpint(g_rmdir(path), ==, 0);
+}
+
+/* The process that runs a machine is killed: the machine ends as well, and the test hears of it. */
+static void test_killed_run(void)
+{
+	g_autoptr(RsTestGuest) guest = new_demo(NULL);
+	g_autofree char *machine = NULL;
+	GError *error = NULL;
+	pid_t run;
+
+	enable(guest, "sched:*");
+	boot(guest);
+	rs_trace_item_unref(expect(guest, "sched:switch"));
+	run = find_process(rs_test_guest_get_folder(guest));
+	machine = g_strdup_printf("ringside-%s@", rs_test_guest_get_session(guest));
+	g_assert_true(run && is_running(machine));
+	g_assert_cmpint(kill(run, SIGKILL), ==, 0);
+	g_assert_false(rs_test_guest_wait_end(guest, LONG_MS, &error));
+	assert_says(&error, RS_TEST_ERROR_NOT_RUN, ".");
+	g_assert_cmpint(rs_test_guest_get_end(guest), ==, RS_TEST_END_FAULT);
+	for (guint i = 0; is_running(machine) && i < LONG_MS / 10; i++)
+		g_usleep(10000);
+	g_assert_false(is_running(machine));
+	rs_test_guest_rewind(guest);
+	rs_trace_item_unref(expect(guest, "sched:switch")); /* what was recorded is there */
 }
 
 int main(int argc, char **argv)
@@ -485,6 +537,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/library/expect", test_expect);
 	g_test_add_func("/library/misses", test_misses);
 	g_test_add_func("/library/none", test_none);
+	g_test_add_func("/library/lost", test_lost);
 	g_test_add_func("/library/short-program", test_short_program);
 	g_test_add_func("/library/ends", test_ends);
 	g_test_add_func("/library/timeout", test_timeout);
@@ -494,5 +547,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/library/wrong", test_wrong);
 	g_test_add_func("/library/folder", test_folder);
 	g_test_add_func("/library/killed", test_killed);
+	g_test_add_func("/library/killed-run", test_killed_run);
 	return g_test_run();
 }

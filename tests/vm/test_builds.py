@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests with guests in other projects' builds: docs/examples/test-run, run by meson, CMake, automake
-and pytest as they stand, with what is installed and nothing else.
+"""Tests with guests in other projects' builds: docs/examples/test-run, run by meson, CMake,
+automake and pytest as they stand, with what is installed and nothing else.
 
     test_builds.py SOURCE_ROOT BUILD_ROOT MESON [TEST...]
 """
@@ -104,15 +104,43 @@ def test_pytest():
     check_output('1 failed' in out and 'records of the event is so' in out, 'what is not met fails', out)
 
 
+def test_recipes():
+    """What docs/ci.md runs can be run."""
+    with open(f'{SOURCE}/docs/ci.md', encoding='utf-8') as file:
+        recipes = re.findall(r'(ringside test .* \.)$', file.read(), re.M)
+    check(len(recipes) > 3, f'{len(recipes)} commands')
+    for recipe in recipes:
+        if '--tag' not in recipe:  # this spec has none
+            run('sh', '-c', f'{recipe} --list', timeout=LONG)
+        if '--report' in recipe:
+            run('sh', '-c', recipe, timeout=LONG)
+            suites = xml.etree.ElementTree.parse('report.xml').getroot()
+            check(len(list(suites.iter('testcase'))) == 1, f'{recipe}: a report')
+    break_spec()
+    out = fails('sh', '-c', next(recipe for recipe in recipes if 'github' in recipe))
+    check_output(re.search(r'^::error file=.*workers.spec,line=\d+', out, re.M), 'an annotation', out)
+    check(os.path.exists('ringside-test/workers/trace'), 'and the trace, where it is collected')
+
+
+def test_program():
+    """The program with which docs/test-library.md begins."""
+    with open(f'{SOURCE}/docs/test-library.md', encoding='utf-8') as file:
+        page = file.read()
+    with open('test-workers.c', 'w', encoding='utf-8') as file:
+        file.write(re.sub('^    ', '', re.search(r'^    #include(.|\n)*?^    }\n\n(?=\w)', page, re.M)[0], flags=re.M))
+    run('sh', '-c', re.search(r'^    (gcc .*test-workers.*)$', page, re.M)[1].replace('gcc', 'gcc -Wall -Werror'))
+    check('ok 1 /workers/sleepers-are-woken' in run('./test-workers', timeout=LONG), 'it passes')
+
+
 def test_snippets():
-    """What docs/test-library.md shows is what stands in the examples."""
+    """What docs/test-library.md shows of builds is what stands in the examples."""
     with open(f'{SOURCE}/docs/test-library.md', encoding='utf-8') as file:
         page = file.read()
     for name in ('meson.build', 'CMakeLists.txt', 'Makefile.am', 'conftest.py'):
         with open(f'{EXAMPLE}/{name}', encoding='utf-8') as file:
-            lines = [line.strip() for line in file if line.strip() and not line.startswith('#')]
+            lines = [line.strip() for line in file if line.strip()]
         shown = re.search(rf'^`?{re.escape(name)}`?:\n\n((?:    .*\n|\n)+)', page, re.M)
-        check(shown, f'{name} is shown')
+        check(shown is not None, f'{name} is shown')
         strange = [line for line in map(str.strip, shown[1].splitlines()) if line and line not in lines]
         check(not strange, f'{name} is shown as it is: {strange}')
 
@@ -130,5 +158,6 @@ def in_copy(test):
     return wrapped
 
 
-run_tests([in_copy(test) for test in (test_meson, test_cmake, test_automake, test_pytest, test_snippets)],
+run_tests([in_copy(test) for test in (test_meson, test_cmake, test_automake, test_pytest, test_program, test_recipes,
+                                    test_snippets)],
           only=sys.argv[4:])

@@ -66,6 +66,9 @@ static void dispose(GObject *object)
 
 	rs_test_run_stop(guest);
 	g_clear_object(&guest->session);
+	/* What GDBus has left to be done there. */
+	while (g_main_context_iteration(guest->context, FALSE))
+		;
 	g_clear_pointer(&guest->trace, rs_test_trace_free);
 	if (guest->folder)
 		rs_test_run_clear(guest);

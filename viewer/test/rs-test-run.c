@@ -278,11 +278,25 @@ static void read_result(RsTestGuest *guest)
 	}
 }
 
+/* A run that was killed has left its guest, which `ringside stop` finds by the session's name. */
+static void end_left_guest(RsTestGuest *guest)
+{
+	g_autofree char *command = find_command();
+	char *argv[] = {command, (char *)"stop", guest->session_name, NULL};
+
+	if (command)
+		g_spawn_sync(NULL, argv, NULL,
+			     G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
+			     NULL, NULL, NULL, NULL);
+}
+
 static void take_end(RsTestGuest *guest)
 {
 	guest->pid = 0;
 	guest->has_ended = TRUE;
 	g_clear_object(&guest->session);
+	if (WIFSIGNALED(guest->status))
+		end_left_guest(guest);
 	read_result(guest);
 }
 
@@ -312,18 +326,6 @@ static gboolean wait_for_end(RsTestGuest *guest, guint ms)
 	return guest->has_ended;
 }
 
-/* A run that was killed has left its guest, which `ringside stop` finds by the session's name. */
-static void end_left_guest(RsTestGuest *guest)
-{
-	g_autofree char *command = find_command();
-	char *argv[] = {command, (char *)"stop", guest->session_name, NULL};
-
-	if (command)
-		g_spawn_sync(NULL, argv, NULL,
-			     G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
-			     NULL, NULL, NULL, NULL);
-}
-
 void rs_test_run_stop(RsTestGuest *guest)
 {
 	if (!guest->pid || rs_test_run_has_ended(guest))
@@ -334,7 +336,6 @@ void rs_test_run_stop(RsTestGuest *guest)
 	kill(guest->pid, SIGKILL);
 	while (!rs_test_run_has_ended(guest))
 		g_usleep(PAUSE_US);
-	end_left_guest(guest);
 }
 
 /* The last line of what the run said, for a terminal; to be freed. */

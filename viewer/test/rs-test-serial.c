@@ -51,7 +51,7 @@ static char *find_line(RsTestGuest *guest, const GRegex *regex, GError **error)
 			rs_test_fail(error, why);
 			return NULL;
 		}
-		/* A line that grows is looked at again, unless it fills all that is read at once. */
+		/* A line that grows is looked at again, unless it fills all that is read. */
 		if (is_so || stop || length >= SERIAL_MAX)
 			guest->serial_at += length;
 		if (is_so)

@@ -27,6 +27,13 @@ void rs_test_trace_free(RsTestTrace *trace);
 const RsTraceSample *rs_test_trace_next(RsTestTrace *trace, gboolean had_ended, GError **error);
 /* The last record, as a value. To be unreffed. */
 RsTraceItem *rs_test_trace_item(RsTestTrace *trace);
+/*
+ * Whether the last record was written after that moment, by the clock of g_get_monotonic_time(). A
+ * guest cannot claim to be later than its recorder.
+ */
+gboolean rs_test_trace_is_after(const RsTestTrace *trace, gint64 us);
+/* The last record comes once more. */
+void rs_test_trace_unread(RsTestTrace *trace);
 /* Begins again with the first record. */
 void rs_test_trace_rewind(RsTestTrace *trace);
 

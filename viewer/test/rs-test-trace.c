@@ -20,6 +20,7 @@ struct _RsTestTrace {
 	char *path;
 	RsTraceReader *reader; /* NULL: not open yet */
 	RsTraceSample sample;
+	gboolean unread; /* it comes once more */
 	guint64 lost;
 	GHashTable *tails; /* source and ring -> guint64 *, lost since the ring's last record */
 	GPtrArray *known;
@@ -186,6 +187,7 @@ void rs_test_trace_free(RsTestTrace *trace)
 void rs_test_trace_rewind(RsTestTrace *trace)
 {
 	g_clear_object(&trace->reader);
+	trace->unread = FALSE;
 	g_hash_table_remove_all(trace->tails);
 	trace->lost = 0;
 }
@@ -230,6 +232,10 @@ const RsTraceSample *rs_test_trace_next(RsTestTrace *trace, gboolean had_ended, 
 {
 	const RsTraceRecord *record;
 
+	if (trace->unread) {
+		trace->unread = FALSE;
+		return &trace->sample;
+	}
 	if (!open_reader(trace, had_ended, error))
 		return NULL;
 	rs_trace_reader_set_growing(trace->reader, !had_ended);
@@ -244,6 +250,19 @@ const RsTraceSample *rs_test_trace_next(RsTestTrace *trace, gboolean had_ended, 
 		.source_index = record->origin->index,
 	};
 	return &trace->sample;
+}
+
+gboolean rs_test_trace_is_after(const RsTestTrace *trace, gint64 us)
+{
+	const guint64 origin = rs_trace_reader_header(trace->reader)->origin_ns;
+	const guint64 ns = (guint64)us * 1000;
+
+	return ns > origin && trace->sample.record->sorted_ns > ns - origin;
+}
+
+void rs_test_trace_unread(RsTestTrace *trace)
+{
+	trace->unread = TRUE;
 }
 
 RsTraceItem *rs_test_trace_item(RsTestTrace *trace)
