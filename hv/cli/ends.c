@@ -82,7 +82,8 @@ static const char *const reasons[] = {
 	[RS_END_FAULT] = "fault",
 };
 
-int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled)
+int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled,
+		  bool core)
 {
 	g_autoptr(JsonBuilder) builder = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
@@ -97,6 +98,8 @@ int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, 
 	json_builder_set_member_name(builder, "over");
 	json_builder_add_boolean_value(builder, over);
 	rs_cli_add_text(builder, "signal", signalled ? rs_ends_why(signalled) : "");
+	json_builder_set_member_name(builder, "core");
+	json_builder_add_boolean_value(builder, core);
 	json_builder_end_object(builder);
 	root = json_builder_get_root(builder);
 	json = json_to_string(root, FALSE);

@@ -28,9 +28,10 @@ int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *vie
 
 /*
  * Writes to a file how the only source, or the first of several, ended: one JSON object, which
- * docs/json.md describes. NULL: it has not ended. `over`: its time was over. Returns 0, or an exit
- * code after a message.
+ * docs/json.md describes. NULL: it has not ended. `over`: its time was over. `core`: its memory was
+ * kept. Returns 0, or an exit code after a message.
  */
-int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled);
+int rs_ends_write(const char *path, const struct rs_target_end *end, bool over, int signalled,
+		  bool core);
 
 #endif

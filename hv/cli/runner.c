@@ -194,6 +194,8 @@ static gboolean on_duration(gpointer data)
 
 	runner->watches[ON_DURATION] = 0;
 	runner->over = true;
+	if (runner->config->core_late)
+		rs_session_keep_core_now(runner->session);
 	wind_down(runner, "its time is over");
 	return G_SOURCE_REMOVE;
 }
@@ -220,7 +222,8 @@ static void write_result(struct runner *runner)
 	}
 	if (runner->config->result)
 		fail(runner,
-		     rs_ends_write(runner->config->result, end, runner->over, runner->signalled));
+		     rs_ends_write(runner->config->result, end, runner->over, runner->signalled,
+				   rs_session_has_core(runner->session)));
 }
 
 /* ---- from the session ---- */
@@ -756,6 +759,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 						       .doorbell = on_doorbell,
 						       .ended = on_ended};
 	rs_session_add_listener(session, &runner.listener);
+	rs_session_keep_core(session, config->core);
 	add_watches(&runner);
 	if (begin(&runner, &err)) {
 		if (!runner.code)

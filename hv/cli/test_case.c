@@ -199,7 +199,7 @@ struct rs_test_case *rs_test_case_new(const struct rs_test_case_config *config)
 
 /* ---- its folder ---- */
 
-static const char *const files[] = {"trace", "serial", "output", "messages", "result"};
+static const char *const files[] = {"trace", "serial", "output", "messages", "result", "core"};
 
 static char *file_of(const struct rs_test_case *test, const char *name)
 {
@@ -327,6 +327,11 @@ static GPtrArray *make_args(struct rs_test_case *test)
 	add(args, "-o", file_of(test, "trace"));
 	add(args, "--result", file_of(test, "result"));
 	add(args, "--duration", g_strdup_printf("%.3f", seconds_of(test)));
+	if (is_true(test, "trace", "core")) {
+		add(args, "--core", file_of(test, "core"));
+		/* Whoever has a duration may go on until then. */
+		add(args, NULL, test->duration_ns ? NULL : g_strdup("--core-late"));
+	}
 	add(args, "--ring-size", get(test, "trace", "ring-size"));
 	add(args, "--mode", get(test, "trace", "mode"));
 	if (is_true(test, "trace", "host"))

@@ -31,6 +31,8 @@ struct rs_qemu_owner {
 	void (*end)(void *data);
 	/* The target is destroyed, and QEMU has not ended. Ends it. Its monitor is still there. */
 	void (*release)(void *data);
+	/* Has its memory written into a new file. May wait. */
+	int (*dump)(void *data, const char *path, struct rs_error *err);
 	int serial_fd;      /* where its console goes; stays the caller's; -1: stays where it is */
 	const char *serial; /* the id of the console's character device in QEMU */
 };

@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 
+from core import check_core
 from demo_domain import DOMAIN, Domain
 from harness import HERE, Background, Ringside, check, need, run_tests, wait_for
 from libvirt_bed import Bed, daemon_of, give, restart_daemon
@@ -159,6 +160,19 @@ def test_many_of_one_template(place):
     place.check_clean()
     with open(disk, 'rb') as file:
         check(not any(file.read()), 'the disk is as it was')
+
+
+def test_the_memory_of_a_guest_that_hangs(place):
+    path = place.bed.path('shared', 'core')
+    done, told, _ = place.run(place.template('crash=hang', DISK.format(path=place.disk('d'), dev='vda', bus='virtio')),
+                              '--duration', '4', '--core', path, '--core-late')
+    check(done.code == 0 and told['core'] and f'memory is in {path}' in done.err, f'{told} {done.err}')
+    check_core(path, GUEST, registers=2)
+    os.unlink(path)
+    done, told, _ = place.run(place.template('crash=reset'), '--core', path)
+    check(not told['core'] and 'QEMU has ended' in done.err and not os.path.exists(path), f'{told} {done.err}')
+    done, told, _ = place.run(place.template('crash=exit:0'), '--core', path, '--core-late', '--duration', '50')
+    check(done.code == 0 and not told['core'] and not os.path.exists(path), f'a good end has none: {told} {done.err}')
 
 
 def test_other_machines_and_buses(place):

@@ -39,7 +39,7 @@ static const struct {
 	{"guest",
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions",
 	  "domain", "template", "connect"}},
-	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
+	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration", "core"}},
 	{EXPECT, {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
 		  "count", "rate",  "then", "after", "same", "open",   "within",       "since",
 		  "bind",  "is",    "key",  "p50",   "p90",  "p99",    "max"}},
