@@ -47,7 +47,7 @@ def read_core(path, address, size):
 
 
 def check_core(path, kernel, registers):
-    """It holds what the guest's ELF file says, where that says it, and registers of so many vCPUs."""
+    """What the ELF file says is in it, at that address, and the registers of so many vCPUs."""
     check(os.stat(path).st_blocks * 512 < os.stat(path).st_size // 4, 'it has holes where the memory is zero')
     found = re.search(r' \d+: (\w+) +\d+ FUNC .* rs_panic$', words('readelf', '-sW', kernel), re.M)
     address = int(found[1], 16)
