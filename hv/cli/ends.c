@@ -102,6 +102,8 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	json_builder_add_boolean_value(builder, result->agent);
 	json_builder_set_member_name(builder, "matched");
 	json_builder_add_boolean_value(builder, result->matched);
+	json_builder_set_member_name(builder, "core");
+	json_builder_add_boolean_value(builder, result->core);
 	rs_cli_add_number(builder, "until_ns", result->until_ns);
 	json_builder_end_object(builder);
 	root = json_builder_get_root(builder);

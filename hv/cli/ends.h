@@ -32,6 +32,7 @@ struct rs_ends_result {
 	int signalled;     /* the signal that asked for the end; 0: none */
 	bool agent;        /* an agent has reported */
 	bool matched;      /* each glob that was asked for has matched an event */
+	bool core;         /* its memory was kept */
 	uint64_t until_ns; /* until when it ran for sure, on the clock of records; 0: not known */
 };
 

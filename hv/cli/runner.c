@@ -196,6 +196,8 @@ static gboolean on_duration(gpointer data)
 	runner->watches[ON_DURATION] = 0;
 	runner->over = true;
 	runner->ran_us = g_get_monotonic_time();
+	if (runner->config->core_late)
+		rs_session_keep_core_now(runner->session);
 	wind_down(runner, "its time is over");
 	return G_SOURCE_REMOVE;
 }
@@ -249,6 +251,7 @@ static void write_result(struct runner *runner)
 		.signalled = runner->signalled,
 		.agent = source && g_hash_table_contains(runner->greeted, source),
 		.matched = has_matched_all(runner),
+		.core = rs_session_has_core(runner->session),
 		.until_ns = source ? until_ns(runner, source) : 0};
 
 	if (runner->config->result)
@@ -789,6 +792,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 						       .doorbell = on_doorbell,
 						       .ended = on_ended};
 	rs_session_add_listener(session, &runner.listener);
+	rs_session_keep_core(session, config->core);
 	add_watches(&runner);
 	if (begin(&runner, &err)) {
 		if (!runner.code)

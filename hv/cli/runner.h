@@ -29,6 +29,8 @@ struct rs_runner_config {
 	/* Records the trace too, whatever is printed; NULL: does not. */
 	const struct rs_run_recording_config *record;
 	const char *result; /* file that gets how the guest ended (rs_ends_write()); NULL: none */
+	const char *core;   /* file for the memory of a guest that ends badly; NULL: none */
+	bool core_late;     /* its duration's end is a bad one */
 	double duration;    /* seconds; 0: until the guest ends */
 	uint64_t count;     /* records to print; 0: no limit */
 	RsTraceFrom from;

@@ -43,8 +43,8 @@ struct rs_test_run {
 	char *why;
 };
 
-static const char *const files[] = {RS_TEST_RUN_TRACE,  "serial", "output",  RS_TEST_RUN_MESSAGES,
-				    RS_TEST_RUN_RESULT, "setup",  "teardown"};
+static const char *const files[] = {RS_TEST_RUN_TRACE,  "serial", "output", RS_TEST_RUN_MESSAGES,
+				    RS_TEST_RUN_RESULT, "core",   "setup",  "teardown"};
 
 static void next_phase(struct rs_test_run *run);
 
@@ -222,6 +222,13 @@ static GPtrArray *make_args(const struct rs_test_run *run)
 	}
 	add(args, g_strdup("--duration"));
 	add(args, g_strdup_printf("%.3f", (double)run_ns(run) / 1e9));
+	if (run->setup->keeps_core) {
+		add(args, g_strdup("--core"));
+		add(args, rs_test_run_file(run, "core"));
+	}
+	/* Whoever has a duration may go on until then. */
+	if (run->setup->keeps_core && !run->setup->duration_ns)
+		add(args, g_strdup("--core-late"));
 	add_list(args, "--enable", run->setup->enabled);
 	add_list(args, "--filter", run->setup->filters);
 	for (char **one = run->setup->args; *one; one++)

@@ -16,7 +16,8 @@ struct options {
 	char *name;
 	struct rs_run_recording_options to;
 	struct rs_run_recording_config record;
-	char *result;
+	char *result, *core;
+	gboolean core_late;
 	double duration;
 	gint64 count;
 	struct rs_printer_style style;
@@ -49,6 +50,8 @@ static int run_session(const struct options *o, GArray *sources)
 		.output = o->to.text,
 		.record = o->to.output ? &o->record : NULL,
 		.result = o->result,
+		.core = o->core,
+		.core_late = o->core_late,
 		.duration = o->duration,
 		.count = (uint64_t)o->count,
 		.from = RS_TRACE_FROM_START,
@@ -118,6 +121,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		code = select_events(verb, o);
 	if (!code)
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
+	if (!code && o->core_late && !(o->core && o->duration > 0))
+		code = rs_cli_usage(verb, "--core-late goes with --core and --duration");
 	if (!code)
 		code = rs_cli_symbols_take(verb, &o->symbols);
 	if (code)
@@ -127,6 +132,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 
 		if (rs_source_args_fill(args->pdata[i], o->to.output != NULL, &source, &err))
 			return rs_cli_usage(verb, "%s", err.message);
+		source.config.keep_crashed = o->core != NULL;
 		g_array_append_val(sources, source);
 	}
 	for (guint i = 0; i < args->len && !code; i++)
@@ -225,6 +231,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 NULL},
 		{"result", 0, 0, G_OPTION_ARG_FILENAME, &o.result,
 		 "Write there how the guest ended, as one JSON object", "FILE"},
+		{"core", 0, 0, G_OPTION_ARG_FILENAME, &o.core,
+		 "If a guest panics, resets or faults, write its memory there, as an ELF core",
+		 "FILE"},
+		{"core-late", 0, 0, G_OPTION_ARG_NONE, &o.core_late,
+		 "Also if it has not ended when the --duration is over", NULL},
 		{"propagate-exit", 0, 0, G_OPTION_ARG_NONE, &o.propagate,
 		 "Exit with the guest's exit code", NULL},
 		{0}};
@@ -240,6 +251,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	rs_cli_symbols_clear(&o.symbols);
 	g_free(o.name);
 	g_free(o.result);
+	g_free(o.core);
 	rs_run_recording_options_clear(&o.to);
 	return code;
 }

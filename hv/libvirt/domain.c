@@ -200,6 +200,18 @@ int rs_domain_destroy(struct rs_domain *domain, int timeout_ms, struct rs_error 
 	return 0;
 }
 
+static int do_dump(struct rs_domain *domain, struct rs_domain_job *job)
+{
+	int ret = rs_domain_check_connected(domain, job);
+
+	return ret ? ret : rs_virt_dump(domain->virt, job->text, &job->err);
+}
+
+int rs_domain_dump(struct rs_domain *domain, const char *path, int timeout_ms, struct rs_error *err)
+{
+	return call_only(domain, rs_domain_job_new(do_dump, "dump", path), timeout_ms, err);
+}
+
 /* ---- questions ---- */
 
 static int do_look(struct rs_domain *domain, struct rs_domain_job *job)

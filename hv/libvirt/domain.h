@@ -28,6 +28,7 @@ struct rs_domain;
 
 #define RS_DOMAIN_TIMEOUT_MS 15000    /* for one call that does not need the guest */
 #define RS_DOMAIN_START_MS 60000      /* to start one, or force it off */
+#define RS_DOMAIN_DUMP_MS 120000      /* to write its memory */
 #define RS_DOMAIN_TEXT_MAX (4u << 20) /* bytes of XML, or of QEMU's answer */
 
 /*
@@ -51,6 +52,13 @@ int rs_domain_make(const char *uri, const char *xml, GMainContext *context, int 
 int rs_domain_start(struct rs_domain *domain, int timeout_ms, struct rs_error *err);
 /* Forces it off. `timeout_ms` 0: does not wait until it is, nor tells whether that works. */
 int rs_domain_destroy(struct rs_domain *domain, int timeout_ms, struct rs_error *err);
+/*
+ * Has libvirt write its memory into a file, as an ELF core. Where the daemon is another user's, the
+ * file is that user's, who has to be allowed to make it. QEMU's own command is not for us: at its
+ * end libvirt 9.0 crashes, unless it has given that command itself.
+ */
+int rs_domain_dump(struct rs_domain *domain, const char *path, int timeout_ms,
+		   struct rs_error *err);
 /* Nothing is told from now on. Waits a little for a call that is at work. NULL is accepted. */
 void rs_domain_close(struct rs_domain *domain);
 

@@ -57,7 +57,8 @@ _Static_assert(RS_LOOP_READABLE == VIR_EVENT_HANDLE_READABLE &&
 	F(virDomainDetachDeviceFlags)                                                              \
 	F(virDomainCreateXML)                                                                      \
 	F(virDomainCreateWithFlags)                                                                \
-	F(virDomainDestroy)
+	F(virDomainDestroy)                                                                        \
+	F(virDomainCoreDumpWithFormat)
 #define QEMU_FUNCTIONS(F)                                                                          \
 	F(virDomainQemuMonitorCommand)                                                             \
 	F(virDomainQemuAgentCommand)                                                               \
@@ -370,6 +371,14 @@ void rs_virt_close(struct rs_virt *virt)
 	if (virt->conn)
 		vir.virConnectClose(virt->conn);
 	g_free(virt);
+}
+
+int rs_virt_dump(struct rs_virt *virt, const char *path, struct rs_error *err)
+{
+	return vir.virDomainCoreDumpWithFormat(virt->domain, path, VIR_DOMAIN_CORE_DUMP_FORMAT_RAW,
+					       VIR_DUMP_MEMORY_ONLY)
+		       ? fail(err)
+		       : 0;
 }
 
 static int state_of(virDomainPtr domain, enum rs_domain_state *out, struct rs_error *err)

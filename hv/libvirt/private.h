@@ -41,6 +41,7 @@ int rs_virt_make(const char *uri, const char *xml, struct rs_virt **out, struct 
 /* As rs_domain_start() and rs_domain_destroy() have it. */
 int rs_virt_start(struct rs_virt *virt, struct rs_error *err);
 int rs_virt_destroy(struct rs_virt *virt, struct rs_error *err);
+int rs_virt_dump(struct rs_virt *virt, const char *path, struct rs_error *err);
 void rs_virt_close(struct rs_virt *virt);
 /*
  * Calls `add` for each domain that QEMU runs, as long as there is one. `xml`: of its run, or of its

@@ -40,6 +40,7 @@ struct rs_machine_config {
 	 * (machine/run_domain.h); NULL: none. `uri`: of libvirt; NULL: as virsh has it.
 	 */
 	const char *domain, *uri;
+	bool keep_crashed;           /* a template's: its memory is to be had after a panic */
 	const char *accel;           /* "auto", "kvm" or "tcg" */
 	const char *initrd, *append; /* may be NULL */
 	const char *serial;          /* a file, "-" (standard error) or "none" */

@@ -79,6 +79,13 @@ static void release(void *data)
 	rs_domain_destroy(owned->domain, RS_DOMAIN_START_MS, NULL);
 }
 
+static int dump(void *data, const char *path, struct rs_error *err)
+{
+	const struct owned *owned = data;
+
+	return rs_domain_dump(owned->domain, path, RS_DOMAIN_DUMP_MS, err);
+}
+
 /* ---- its memory ---- */
 
 static int guard_memory(struct start *start, const char *name, struct rs_error *err)
@@ -157,6 +164,7 @@ static int make_xml(struct start *start, const char *text, const char *name, con
 		.cpus = config->cpus,
 		.memory = config->memory,
 		.append = config->append,
+		.keep_crashed = config->keep_crashed,
 	};
 	uint32_t cpus = config->cpus;
 	int ret = cpus ? 0 : rs_template_cpus(text, &cpus, err);
@@ -297,6 +305,7 @@ static int take(struct start *start, int serial, struct rs_machine *out, struct 
 		.data = owned,
 		.end = end,
 		.release = release,
+		.dump = dump,
 		.serial_fd = serial,
 		.serial = RS_TEMPLATE_CONSOLE,
 	};

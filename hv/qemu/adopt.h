@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A target that is a QEMU which somebody else has started, and who ends it, unless it was started
- * for us (struct rs_qemu_owner). We reach it by a monitor. Its guest is traced in the memory of an ivshmem-plain device.
+ * for us (struct rs_qemu_owner). We reach it by a monitor. Its guest is traced in the memory of an
+ * ivshmem-plain device.
  *
  * Text is written through QEMU's gdb stub, which is switched on for the session, on a socket of
  * ours whose descriptor QEMU gets. If somebody else's stub is there, it stays theirs. Then text
@@ -31,6 +32,8 @@ struct rs_qemu_owner {
 	void (*end)(void *data);
 	/* The target is destroyed, and QEMU has not ended. Ends it. Its monitor is still there. */
 	void (*release)(void *data);
+	/* Has its memory written into a new file. May wait. */
+	int (*dump)(void *data, const char *path, struct rs_error *err);
 	int serial_fd;      /* where its console goes; stays the caller's; -1: stays where it is */
 	const char *serial; /* the id of the console's character device in QEMU */
 };

@@ -56,16 +56,16 @@ struct rs_qemu {
 	bool borrowed;
 	bool owned;                 /* … but for us, by … */
 	struct rs_qemu_owner owner; /* … this one */
-	bool no_stub;  /* it is to be left alone */
-	bool stub;     /* its gdb stub is on, and ours */
-	bool left;     /* files of a dead session are about it */
-	bool released; /* stop() was called */
-	gint64 reset;  /* when it was reset, which is to be told; 0: no */
-	bool panicked; /* its guest has said so since the last reset … */
-	gint64 panic;  /* … which is to be told, and when; 0: no */
-	char *machine; /* its name */
-	char *via;     /* how it is reached */
-	char *news;    /* to be told */
+	bool no_stub;               /* it is to be left alone */
+	bool stub;                  /* its gdb stub is on, and ours */
+	bool left;                  /* files of a dead session are about it */
+	bool released;              /* stop() was called */
+	gint64 reset;               /* when it was reset, which is to be told; 0: no */
+	bool panicked;              /* its guest has said so since the last reset … */
+	gint64 panic;               /* … which is to be told, and when; 0: no */
+	char *machine;              /* its name */
+	char *via;                  /* how it is reached */
+	char *news;                 /* to be told */
 	struct rs_guestmem *guestmem;
 	GSource *teller;
 
@@ -131,6 +131,12 @@ int rs_qemu_read_text(struct rs_target *target, const struct rs_text_patch *patc
 		      uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 int rs_qemu_write_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		       bool *bad, struct rs_error *err);
+
+/* Bytes of RAM below 4 GiB, for machine `pc`. */
+uint64_t rs_qemu_low_ram(const struct rs_qemu *qemu);
+
+/* core.c */
+int rs_qemu_dump(struct rs_target *target, const char *path, struct rs_error *err); /* the op */
 
 /* ready.c */
 bool rs_qemu_ready(struct rs_target *target); /* the op */

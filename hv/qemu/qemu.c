@@ -434,6 +434,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,
 		.nudge = q_nudge,
+		.dump = qemu->borrowed && !qemu->owned ? NULL : rs_qemu_dump,
 		.stop = q_stop,
 		.destroy = q_destroy,
 	};

@@ -6,10 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+uint64_t rs_qemu_low_ram(const struct rs_qemu *qemu)
+{
+	return qemu->memory < 0xe0000000ull ? qemu->memory : 0xc0000000ull;
+}
+
 /* The offset of a guest-physical range in the RAM file, -1: not in RAM. For machine `pc`. */
 static int64_t ram_at(const struct rs_qemu *qemu, uint64_t gpa, size_t size)
 {
-	uint64_t low = qemu->memory < 0xe0000000ull ? qemu->memory : 0xc0000000ull;
+	uint64_t low = rs_qemu_low_ram(qemu);
 	uint64_t high = qemu->memory - low;
 
 	if (gpa < low && size <= low - gpa)

@@ -157,6 +157,8 @@ struct rs_session {
 	GPtrArray *listeners;       /* of const struct rs_session_listener */
 	struct rs_owners *owners;   /* all but the guests */
 	struct rs_engines *engines; /* of all sources */
+	char *core;                 /* the file for a guest's memory; NULL: not wanted, or tried */
+	bool has_core;              /* it was written */
 	struct rs_source_stat past; /* of sources that are gone */
 	uint32_t sources_made;      /* sources made so far: the number of the newest */
 	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
@@ -262,6 +264,8 @@ int rs_source_start(struct rs_source *source, struct rs_error *err);
 int rs_source_detach(struct rs_source *source, struct rs_error *err);
 int rs_source_pause(struct rs_source *source, struct rs_error *err);
 int rs_source_resume(struct rs_source *source, struct rs_error *err);
+/* core.c: for a bad end, once. While the target is there. */
+void rs_source_keep_core(struct rs_source *source, enum rs_end_reason reason);
 void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *end);
 /* If the target has ended out of a batch: notes its end now. */
 void rs_source_take_waiting_end(struct rs_source *source);

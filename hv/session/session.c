@@ -365,6 +365,7 @@ void rs_session_destroy(struct rs_session *session)
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);
 	g_free(session->name);
+	g_free(session->core);
 	g_free(session);
 }
 

@@ -276,6 +276,17 @@ int rs_session_add_source(struct rs_session *session, const struct rs_source_con
 void rs_session_add_memory(struct rs_session *session, struct rs_source *machine,
 			   struct rs_regions *regions, bool same_host);
 
+/*
+ * The memory of the first guest that ends by a panic, a fault, a triple fault or a reset is written
+ * to the file, as an ELF core (target/core.h), before it goes. Messages tell that, or why not. The
+ * session waits meanwhile. NULL: not.
+ */
+void rs_session_keep_core(struct rs_session *session, const char *path);
+/* The same, now, of the first guest that has not ended, whose end is a bad one, too. */
+void rs_session_keep_core_now(struct rs_session *session);
+/* Whether it was written. */
+bool rs_session_has_core(const struct rs_session *session);
+
 /* Of the host's own source: as in struct rs_region_config. */
 struct rs_session_host {
 	uint64_t ring_bytes;

@@ -35,6 +35,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	source->patching = false;
 	source->end = *end;
 	source->end.text[sizeof(source->end.text) - 1] = 0;
+	rs_source_keep_core(source, end->reason);
 	if (end->reason == RS_END_PANIC && source->panicked && *source->panic)
 		g_strlcpy(source->end.text, source->panic, sizeof(source->end.text));
 	rs_publisher_set_flags(source->publisher, RS_CONTROL_STOP, 0);

@@ -185,6 +185,14 @@ struct rs_target_ops {
 	 */
 	int (*nudge)(struct rs_target *target, uint32_t vector, struct rs_error *err);
 
+	/*
+	 * Writes the guest's memory into a new file (target/core.h), at an absolute path. Also of
+	 * one that has ended, if its memory is still there. Waits, for up to 2 minutes or as long
+	 * as the disk takes. -ESRCH: it is not there. On failure a part of the file may be. NULL:
+	 * the target has no memory of its own.
+	 */
+	int (*dump)(struct rs_target *target, const char *path, struct rs_error *err);
+
 	/* Asks the guest to end; `ended` follows. */
 	void (*stop)(struct rs_target *target, const char *why);
 	/* Leaves the guest running without us if that is possible (QEMU). Otherwise ends it. */

@@ -107,6 +107,9 @@ void rs_vmm_hypercall(struct rs_vcpu *vcpu, uint32_t slot);
  */
 void rs_vmm_serve_call(struct rs_vmm *vmm);
 
+/* core_x86_64.c: the op */
+int rs_vmm_dump(struct rs_target *target, const char *path, struct rs_error *err);
+
 /* regions.c: the memory of the trace regions; -1: none. */
 int rs_vmm_map_regions(struct rs_vmm *vmm, int fd, struct rs_error *err);
 /* Hands it to the guest, in memory slots from `slot` on. */

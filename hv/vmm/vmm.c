@@ -339,6 +339,7 @@ static const struct rs_target_ops vmm_ops = {
 	.clock_hz = vmm_clock_hz,
 	.clock_now = vmm_clock_now,
 	.nudge = vmm_nudge,
+	.dump = rs_vmm_dump,
 	.stop = vmm_stop,
 	.destroy = vmm_destroy,
 };

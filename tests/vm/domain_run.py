@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`ringside run --domain` and specs of domains: domains that are started for a run, and end with it.
+"""`ringside run --domain`, and specs of domains, which are started for a run and end with it.
 
     domain_run.py RINGSIDE GUEST [TEST…]
 """
@@ -10,8 +10,10 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 
+from core import check_core
 from demo_domain import DOMAIN, Domain
 from harness import HERE, Background, Ringside, check, need, run_tests, wait_for
 from libvirt_bed import Bed, daemon_of, give, restart_daemon
@@ -19,7 +21,7 @@ from libvirt_bed import Bed, daemon_of, give, restart_daemon
 SPECS = os.path.join(HERE, '../specs/domains')
 RINGSIDE, GUEST = map(os.path.realpath, sys.argv[1:3])
 rs = Ringside(RINGSIDE)
-# How long after its start a run is killed, in seconds. Whatever has been done by then, nothing is left.
+# So many seconds after its start a run is killed. Whatever it has done by then, nothing is left.
 KILLED_AFTER = 0.1, 0.2, 0.3, 0.4, 0.6, 1.0
 DISK = '''<disk type="file"><driver name="qemu" type="raw"/><source file="{path}"/>
 <target dev="{dev}" bus="{bus}"/></disk>'''
@@ -161,6 +163,19 @@ def test_many_of_one_template(place):
         check(not any(file.read()), 'the disk is as it was')
 
 
+def test_the_memory_of_a_guest_that_hangs(place):
+    path = place.bed.path('shared', 'core')
+    done, told, _ = place.run(place.template('crash=hang', DISK.format(path=place.disk('d'), dev='vda', bus='virtio')),
+                              '--duration', '4', '--core', path, '--core-late')
+    check(done.code == 0 and told['core'] and f'memory is in {path}' in done.err, f'{told} {done.err}')
+    check_core(path, GUEST, registers=2)
+    os.unlink(path)
+    done, told, _ = place.run(place.template('crash=reset'), '--core', path)
+    check(not told['core'] and 'QEMU has ended' in done.err and not os.path.exists(path), f'{told} {done.err}')
+    done, told, _ = place.run(place.template('crash=exit:0'), '--core', path, '--core-late', '--duration', '50')
+    check(done.code == 0 and not told['core'] and not os.path.exists(path), f'a good end has none: {told} {done.err}')
+
+
 def test_other_machines_and_buses(place):
     for machine, bus, dev in ('q35', 'virtio', 'vda'), ('q35', 'sata', 'sda'), ('pc', 'ide', 'hda'):
         disk = place.disk(f'{machine}-{bus}')
@@ -177,7 +192,7 @@ def test_nothing_is_left_of_a_run_that_was_killed(place):
         running = place.background(template)
         try:
             running.process.wait(moment)
-        except Exception:  # it runs, as it should
+        except subprocess.TimeoutExpired:  # it runs, as it should
             pass
         running.end(signal.SIGKILL)
     place.check_clean()
@@ -233,23 +248,10 @@ def test_what_is_refused(place):
     place.check_clean()
 
 
-def test_a_daemon_that_goes_and_comes(place):
-    running = place.background(place.template(), ready=lambda: place.shows(place.bed.token))
-    daemon = restart_daemon(place.bed)
-    next(daemon)
-    wait_for('word of it', lambda: 'has gone away' in running.said())
-    next(daemon)
-    wait_for('word of its return', lambda: 'there again' in running.said())
-    code, _, said = running.end(signal.SIGINT)
-    check(code == 0, f'the run ends: {said}')
-    place.check_clean()
-    next(daemon, None)
-
-
-def write_spec(name, place, guest, expect):
+def write_spec(name, place, guest, expect, trace='', uri=None):
     with open(f'{name}.spec', 'w') as file:
-        file.write(f'[test]\ntimeout = 50s\n[guest]\nconnect = {place.bed.uri}\n{guest}\n[trace]\nenable = sched:*; task:*\n'
-                   f'{expect}\n')
+        file.write(f'[test]\ntimeout = 50s\n[guest]\nconnect = {uri or place.bed.uri}\n{guest}\n'
+                   f'[trace]\nenable = sched:*; task:*\n{trace}\n{expect}\n')
 
 
 def test_the_spec_of_a_template(place):
@@ -274,12 +276,7 @@ def test_specs(place):
     done = rs('test', 'panics.spec')
     check(done.code == 1 and 'the demo was told to panic' in done.out, f'{done}')
     domain = Domain(rs, place.bed, GUEST, 'spec')
-    write_spec('known', place, f'domain = {domain.name}', tasks)
-    with open('known.spec', 'a') as file:
-        file.write('')
-    text = open('known.spec').read().replace('[trace]\n', '[trace]\nduration = 4s\n')
-    with open('known.spec', 'w') as file:
-        file.write(text)
+    write_spec('known', place, f'domain = {domain.name}', tasks, trace='duration = 4s')
     done = rs('test', 'known.spec')
     check(done.code == 0, f'a domain that libvirt knows: {done}')
     place.check_clean()
@@ -290,13 +287,24 @@ def test_specs(place):
         write_spec('wrong', place, guest, expect)
         done = rs('test', 'wrong.spec')
         check(done.code == 2 and line in done.out, f'{guest}: {done}')
-    write_spec('nowhere', place, template, tasks)
-    text = open('nowhere.spec').read().replace(place.bed.uri, 'qemu+unix:///session?socket=/nowhere/sock')
-    with open('nowhere.spec', 'w') as file:
-        file.write(text)
+    write_spec('nowhere', place, template, tasks, uri='qemu+unix:///session?socket=/nowhere/sock')
     done = rs('test', 'nowhere.spec')
     check(done.code == 0 and '1 skipped' in done.out and 'does not answer' in done.out, f'{done}')
     place.bed.virsh('undefine', domain.name)
+
+
+def test_a_daemon_that_goes_and_comes(place):
+    """The last one: then there is no daemon."""
+    running = place.background(place.template(), ready=lambda: place.shows(place.bed.token))
+    daemon = restart_daemon(place.bed)
+    next(daemon)
+    wait_for('word of it', lambda: 'has gone away' in running.said())
+    next(daemon)
+    wait_for('word of its return', lambda: 'there again' in running.said())
+    code, _, said = running.end(signal.SIGINT)
+    check(code == 0, f'the run ends: {said}')
+    place.check_clean()
+    next(daemon, None)
 
 
 def bound(test, place):

@@ -398,6 +398,7 @@ static gboolean take_trace(const Reading *r)
 	if (!take_time(r, "trace", "duration", &r->setup->duration_ns) || !take_enable(r) ||
 	    !take_filters(r) || !take_choice(r, "trace", "mode", modes, &mode) ||
 	    !take_choice(r, "trace", "loss", losses, &loss) ||
+	    !take_bool(r, "trace", "core", &r->setup->keeps_core) ||
 	    !take_bool(r, "trace", "host", &host))
 		return FALSE;
 	r->setup->may_lose = loss == 1;

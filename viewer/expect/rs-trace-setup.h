@@ -22,6 +22,7 @@ typedef struct {
 	guint retries;       /* so often a test that failed is tried again */
 	gboolean boot_once;  /* cases with the same arguments may share a run */
 	gboolean is_program; /* no machine: what it prints is its console */
+	gboolean keeps_core; /* the memory of a guest that ends badly */
 	gboolean no_console; /* somebody else has it */
 	char *libvirt;       /* the daemon's URI that it needs, "" for the default; NULL: none */
 	gboolean needs_kvm;

@@ -45,7 +45,7 @@ static const Group of_specs[] = {
 	{"guest",
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions",
 	  "domain", "template", "connect"}},
-	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
+	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration", "core"}},
 	{"parameters", {NULL}},
 	{"matrix", {NULL}},
 	{"expect ", {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",

@@ -8,7 +8,7 @@
 #define OWN "ringside-run-1234-16M"
 #define DOMAIN(rest)                                                                               \
 	"<domain type='kvm' id='3'><name>web</name><uuid>1-1</uuid><vcpu>4</vcpu>" rest "</"       \
-											"domain>"
+	"domain>"
 #define OS(rest) "<os><type arch='x86_64' machine='pc'>hvm</type>" rest "</os>"
 #define DEVICES(rest) DOMAIN(OS("") "<devices>" rest "</devices>")
 #define DISK(type, device, rest)                                                                   \
