@@ -61,10 +61,10 @@ static void on_news(struct rs_qemu *qemu, const char *text)
 	tell_soon(qemu);
 }
 
-/* One of ours ends then (-no-reboot). */
+/* One of ours ends then (-no-reboot), unless we have asked for it. */
 static void on_reset(struct rs_qemu *qemu, gint64 at)
 {
-	if (!qemu->borrowed)
+	if (!qemu->borrowed && !qemu->resetting)
 		return;
 	g_clear_pointer(&qemu->shutdown, g_free);
 	qemu->reset = at;
@@ -215,6 +215,16 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* What one of ours does when it resets itself. */
+static int set_reboot(struct rs_qemu *qemu, const char *action, struct rs_error *err)
+{
+	JsonObject *arguments = json_object_new();
+
+	json_object_set_string_member(arguments, "reboot", action);
+	return rs_monitor_call(qemu->monitor, "set-action", arguments, RS_QEMU_PATIENCE_MS, NULL,
+			       err);
+}
+
 static void tell_news(struct rs_qemu *qemu)
 {
 	const struct rs_target_events *events = &qemu->target.events;
@@ -222,6 +232,10 @@ static void tell_news(struct rs_qemu *qemu)
 	gint64 reset = qemu->reset, panic = qemu->panic;
 
 	qemu->reset = qemu->panic = 0;
+	if (reset && qemu->resetting) {
+		qemu->resetting = false;
+		set_reboot(qemu, "shutdown", NULL);
+	}
 	if (reset)
 		rs_guestmem_forget(qemu->guestmem);
 	if (reset && events->reset)
@@ -354,6 +368,27 @@ static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *e
 	return rs_monitor_post(qemu->monitor, "inject-nmi", err);
 }
 
+static int q_reset(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc = 0;
+
+	if (qemu->ended)
+		return rs_error_set(err, ESRCH, "QEMU has ended");
+	/* Whoever started another one has said what a reset does to it. */
+	if (!qemu->borrowed)
+		rc = set_reboot(qemu, "reset", err);
+	qemu->resetting = !qemu->borrowed && rc == 0;
+	if (rc == 0)
+		rc = rs_monitor_call(qemu->monitor, "system_reset", NULL, RS_QEMU_PATIENCE_MS, NULL,
+				     err);
+	if (rc < 0 && qemu->resetting) {
+		qemu->resetting = false;
+		set_reboot(qemu, "shutdown", NULL);
+	}
+	return rc;
+}
+
 static void q_stop(struct rs_target *target, const char *why)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
@@ -426,6 +461,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.stats = q_stats,
 		.clock_hz = q_clock_hz,
 		.nudge = q_nudge,
+		.reset = q_reset,
 		.stop = q_stop,
 		.destroy = q_destroy,
 	};
