@@ -423,6 +423,7 @@ static void q_destroy(struct rs_target *target)
 	if (!target)
 		return;
 	qemu = rs_qemu_of(target);
+	qemu->holds = false;
 	rs_qemu_resume(target, NULL);
 	if (qemu->borrowed)
 		rs_qemu_let_be(qemu);
@@ -455,6 +456,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.ready = rs_qemu_ready,
 		.pause = rs_qemu_pause,
 		.resume = rs_qemu_resume,
+		.hold = rs_qemu_hold,
 		.read_phys = rs_qemu_read_phys,
 		.read_text = qemu->borrowed ? rs_qemu_read_text : NULL,
 		.write_text = rs_qemu_write_text,

@@ -74,6 +74,7 @@ static int check_cpus(const struct rs_source *source, const struct rs_fault *fau
 		      struct rs_error *err)
 {
 	const struct rs_target *target = source->target;
+	uint64_t cpus[RS_MAX_CPUS / 64];
 	uint32_t n = 0;
 
 	if (!target->ops->hold)
@@ -88,7 +89,12 @@ static int check_cpus(const struct rs_source *source, const struct rs_fault *fau
 	}
 	if (n == target->vcpus)
 		return rs_error_set(err, EINVAL, "these are all vCPUs: leave cpu out");
-	return 0;
+	/* With those that others hold: it is on the list. */
+	held_cpus(source, cpus);
+	for (uint32_t i = 0; i < target->vcpus; i++)
+		if (!(cpus[i / 64] >> i % 64 & 1))
+			return 0;
+	return rs_error_set(err, EBUSY, "the other vCPUs stand still already");
 }
 
 static int begin_pause(struct rs_active_fault *active, struct rs_error *err)
@@ -100,7 +106,14 @@ static int begin_pause(struct rs_active_fault *active, struct rs_error *err)
 		return rs_error_set(err, ENOTSUP, "a process that joined cannot be paused");
 	if (active->what.some_cpus) {
 		ret = check_cpus(source, &active->what, err);
-		return ret ? ret : hold(active, RS_HOST_FAULT_BEGIN, err);
+		if (ret)
+			return ret;
+		ret = hold(active, RS_HOST_FAULT_BEGIN, err);
+		/* What the target was told to hold is to be what others hold. */
+		active->over = ret != 0;
+		if (ret)
+			hold(active, RS_HOST_FAULT_END, NULL);
+		return ret;
 	}
 	ret = rs_target_pause(source->target, err);
 	if (ret)
