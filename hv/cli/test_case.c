@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/test_case.h"
 
+#include "cli/test_faults.h"
 #include "cli/test_judge.h"
 #include "cli/verb.h"
 
@@ -23,6 +24,7 @@ struct rs_test_case {
 	struct rs_test_case_config config;
 	RsTraceSpec *spec;
 	GPtrArray *expectations;
+	struct rs_test_faults faults;
 	char *name, *folder, *session;
 	guint64 timeout_ns, duration_ns; /* duration_ns 0: until the guest ends */
 	GSubprocess *process;
@@ -176,7 +178,8 @@ static bool load(struct rs_test_case *test, GError **error)
 	rs_trace_spec_choose(test->spec, test->config.number);
 	test->expectations = rs_trace_expectations_new(test->spec, error);
 	return test->expectations && rs_trace_spec_check(test->spec, error) &&
-	       take_times(test, error) && check_guest(test, error);
+	       rs_test_faults_read(test->spec, &test->faults, error) && take_times(test, error) &&
+	       check_guest(test, error);
 }
 
 struct rs_test_case *rs_test_case_new(const struct rs_test_case_config *config)
@@ -324,8 +327,12 @@ static GPtrArray *make_args(struct rs_test_case *test)
 	add(args, "--duration", g_strdup_printf("%.3f", seconds_of(test)));
 	add(args, "--ring-size", get(test, "trace", "ring-size"));
 	add(args, "--mode", get(test, "trace", "mode"));
-	if (is_true(test, "trace", "host"))
+	if (is_true(test, "trace", "host") || test->faults.options->len)
 		add(args, NULL, g_strdup("--host"));
+	for (guint i = 0; i < test->faults.options->len; i++)
+		add(args, "--fault", g_strdup(test->faults.options->pdata[i]));
+	if (test->faults.options->len)
+		add(args, "-e", g_strdup("host:fault"));
 	add_list(test, args, "-e", "enable");
 	add_list(test, args, "-f", "filter");
 	add_guest(test, args);
@@ -405,6 +412,8 @@ static void judge(struct rs_test_case *test)
 				      .result = result,
 				      .serial = serial,
 				      .may_go_on = test->duration_ns != 0,
+				      .may_be_killed = test->faults.kills,
+				      .has_faults = test->faults.options->len > 0,
 				      .timeout_ns = test->timeout_ns};
 	const int code = g_subprocess_get_if_exited(test->process)
 				 ? g_subprocess_get_exit_status(test->process)
@@ -541,6 +550,7 @@ void rs_test_case_free(struct rs_test_case *test)
 	}
 	g_clear_object(&test->process);
 	rs_trace_spec_free(test->spec);
+	rs_test_faults_clear(&test->faults);
 	g_clear_pointer(&test->expectations, g_ptr_array_unref);
 	g_array_unref(test->checks);
 	g_clear_pointer(&test->found, g_ptr_array_unref);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/test_judge.h"
 
+#include "cli/test_faults.h"
 #include "expect/rs-trace-verdict.h"
 #include "filter/rs-trace-event-glob.h"
 
@@ -21,7 +22,7 @@
 struct result {
 	RsTraceRunEnd end;
 	char *serial, *words;
-	bool over, signalled;
+	bool over, signalled, killed;
 	uint64_t records; /* of the trace */
 };
 
@@ -67,6 +68,7 @@ static bool read_result(const struct rs_test_judge *judge, struct result *r, GEr
 	r->signalled = json_object_get_string_member_with_default(o, "signal", NULL) != NULL;
 	r->end.exited = how && g_str_equal(how, "exit");
 	r->end.stopped = r->over;
+	r->killed = rs_test_faults_killed(how, text);
 	r->end.code = (guint)json_object_get_int_member_with_default(o, "code", 0);
 	r->words = g_strdup_printf("%s%s%s", how ? how : "it goes on", text ? ": " : "",
 				   text ? text : "");
@@ -95,7 +97,7 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 		rs_trace_verdict_know(knowing->verdict, origin, event);
 }
 
-static GPtrArray *globs_of(char **texts)
+static GPtrArray *globs_of(char **texts, bool faults)
 {
 	GPtrArray *globs = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_event_glob_free);
 
@@ -105,6 +107,8 @@ static GPtrArray *globs_of(char **texts)
 		if (glob)
 			g_ptr_array_add(globs, glob);
 	}
+	if (faults)
+		g_ptr_array_add(globs, rs_trace_event_glob_new("host:fault", NULL));
 	return globs;
 }
 
@@ -112,7 +116,7 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 		       GError **error)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
-	g_autoptr(GPtrArray) enabled = globs_of(judge->enabled);
+	g_autoptr(GPtrArray) enabled = globs_of(judge->enabled, judge->has_faults);
 	struct knowing knowing = {.verdict = verdict, .enabled = enabled};
 	const RsTraceRecord *record;
 	GError *why = NULL;
@@ -238,7 +242,7 @@ static bool ended_badly(struct rs_test_judge *judge, const struct result *r)
 
 		speaks |= e->kind == RS_TRACE_EXPECT_EXIT;
 	}
-	if (r->over && judge->may_go_on)
+	if ((r->over && judge->may_go_on) || (r->killed && judge->may_be_killed))
 		return false;
 	if (r->over)
 		judge->why = g_strdup_printf("it did not end within %.3g s",

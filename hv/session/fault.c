@@ -206,14 +206,14 @@ static bool time_of(const char *text, size_t size, uint64_t *ns)
 		if (whole > RS_FAULT_NS_MAX / units[i].ns)
 			return false;
 		*ns = whole * units[i].ns + part * units[i].ns / scale;
-		return true;
+		return *ns <= RS_FAULT_NS_MAX;
 	}
 	return false;
 }
 
 static int take_time(const struct parser *p, const struct word *word, uint64_t *ns)
 {
-	if (!time_of(word->value, word->size, ns) || !*ns || *ns > RS_FAULT_NS_MAX)
+	if (!time_of(word->value, word->size, ns) || !*ns)
 		return blame_value(p, word, "a time is due, such as 10ms, up to 600s");
 	return 0;
 }
@@ -455,6 +455,16 @@ int rs_fault_blame(const char *text, const struct rs_filter_error *why, struct r
 	g_autofree char *shown = rs_filter_error_render(why, text);
 
 	return rs_error_set(err, why->code, "bad fault\n%s", shown);
+}
+
+bool rs_fault_parse_time(const char *text, uint64_t *ns)
+{
+	uint64_t value;
+
+	if (!time_of(text, strlen(text), &value))
+		return false;
+	*ns = value;
+	return true;
 }
 
 bool rs_fault_lasts(const struct rs_fault *fault)

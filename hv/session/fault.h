@@ -62,6 +62,8 @@ struct rs_fault {
 int rs_fault_parse(const char *text, struct rs_fault *out, struct rs_filter_error *why);
 /* Makes the message of a failed call out of that, with the text and a caret; returns -why->code. */
 int rs_fault_blame(const char *text, const struct rs_filter_error *why, struct rs_error *err);
+/* A time with its unit, such as "1.5ms", up to RS_FAULT_NS_MAX. False: this is none. */
+bool rs_fault_parse_time(const char *text, uint64_t *ns);
 /* Whether it lasts: one that ends has two records. */
 bool rs_fault_lasts(const struct rs_fault *fault);
 

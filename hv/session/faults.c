@@ -294,7 +294,6 @@ static int kill_guest(const struct rs_active_fault *active, struct rs_error *err
 {
 	struct rs_source *source = active->source;
 	const struct rs_target_ops *ops = source->target->ops;
-	static const char why[] = "by the fault 'kill'";
 
 	if (ops->borrowed)
 		return rs_error_set(err, ENOTSUP,
@@ -303,7 +302,7 @@ static int kill_guest(const struct rs_active_fault *active, struct rs_error *err
 		return rs_error_set(err, ENOTSUP, "a process that joined is not ours to end");
 	rs_source_end_faults(source);
 	rs_fault_tell_begin(active);
-	(ops->kill ? ops->kill : ops->stop)(source->target, why);
+	(ops->kill ? ops->kill : ops->stop)(source->target, RS_FAULT_KILL_WHY);
 	return 0;
 }
 

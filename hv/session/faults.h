@@ -15,6 +15,8 @@
 
 #include "session/session.h"
 
+/* Why a guest has ended that the fault "kill" ended: rs_target_end.text. */
+#define RS_FAULT_KILL_WHY "by the fault 'kill'"
 #define RS_FAULTS_MAX 64u /* of a session, that last */
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define EXPECT "expect "
+#define FAULT "fault "
 
 /* clang-format off */
 G_DEFINE_QUARK(rs-trace-spec-error-quark, rs_trace_spec_error)
@@ -39,6 +40,7 @@ static const struct {
 	{"guest",
 	 {"kernel", "demo", "hosted", "initrd", "append", "accel", "cpus", "memory", "regions"}},
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration"}},
+	{FAULT, {"inject", "at", "on"}},
 	{EXPECT, {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
 		  "count", "rate",  "then", "after", "same", "open",   "within",       "since",
 		  "bind",  "is",    "key",  "p50",   "p90",  "p99",    "max"}},
@@ -211,8 +213,8 @@ static gboolean check_key(const RsTraceSpec *spec, const char *group, const char
 static const char *const *keys_of(const char *group)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
-		if (g_str_equal(known[i].group, EXPECT) ? g_str_has_prefix(group, EXPECT)
-							: g_str_equal(group, known[i].group))
+		if (g_str_has_suffix(known[i].group, " ") ? g_str_has_prefix(group, known[i].group)
+							  : g_str_equal(group, known[i].group))
 			return known[i].keys;
 	}
 	return NULL;
@@ -229,8 +231,8 @@ static gboolean check_group(const RsTraceSpec *spec, const char *group, GError *
 	if (!may) {
 		clean = rs_trace_escape(group, -1, NULL);
 		rs_trace_spec_blame(spec, group, NULL, error,
-				    "there is no group '%s', but test, guest, matrix, trace and "
-				    "'expect NAME'",
+				    "there is no group '%s', but test, guest, matrix, trace, "
+				    "'fault NAME' and 'expect NAME'",
 				    clean);
 		return FALSE;
 	}
@@ -446,6 +448,18 @@ char *rs_trace_spec_get(const RsTraceSpec *spec, const char *group, const char *
 	if (!value && chosen && g_str_equal(group, "guest"))
 		return g_strdup(chosen);
 	return value ? expand(spec, group, key, g_strchomp(value), error) : NULL;
+}
+
+GStrv rs_trace_spec_groups(const RsTraceSpec *spec, const char *prefix)
+{
+	g_auto(GStrv) groups = g_key_file_get_groups(spec->file, NULL);
+	GPtrArray *found = g_ptr_array_new();
+
+	for (char **group = groups; *group; group++)
+		if (g_str_has_prefix(*group, prefix))
+			g_ptr_array_add(found, g_strdup(*group));
+	g_ptr_array_add(found, NULL);
+	return (GStrv)g_ptr_array_free(found, FALSE);
 }
 
 gboolean rs_trace_spec_check(const RsTraceSpec *spec, GError **error)

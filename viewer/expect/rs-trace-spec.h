@@ -50,6 +50,9 @@ const char *rs_trace_spec_case(const RsTraceSpec *spec);
 /* Names of the groups "expect NAME", without "expect ", in their order. The spec's. */
 const char *const *rs_trace_spec_expectations(const RsTraceSpec *spec);
 
+/* Whole names of the groups that begin so, in their order; to be freed. */
+GStrv rs_trace_spec_groups(const RsTraceSpec *spec, const char *prefix);
+
 /*
  * The value of a key in the case that was chosen; to be freed. NULL: there is none, or *error: a
  * "${NAME}" stands for nothing.
