@@ -162,7 +162,13 @@ static int undo(struct rs_active_fault *active, struct rs_error *err)
 {
 	if (active->what.kind == RS_FAULT_PAUSE)
 		return end_pause(active, err);
-	tell(active, RS_HOST_FAULT_END);
+	/* One that found no thread has not begun, as was said. */
+	tell(active, active->calls && !rs_fault_calls_begun(active->calls) ? RS_HOST_FAULT_REFUSED
+									   : RS_HOST_FAULT_END);
+	if (active->calls) {
+		rs_fault_end_calls(active);
+		return 0;
+	}
 	return rs_patcher_unpoke(active->source->patcher, active->poke, err);
 }
 
@@ -192,6 +198,8 @@ static void drop(struct rs_active_fault *active)
 	take_off(active);
 	if (active->what.kind == RS_FAULT_PAUSE && !active->what.some_cpus)
 		active->source->stalled--;
+	if (active->calls)
+		rs_fault_end_calls(active);
 	tell(active, RS_HOST_FAULT_END);
 	active_free(active);
 }
@@ -281,8 +289,10 @@ static int begin_lasting(struct rs_active_fault *active, struct rs_error *err)
 	g_queue_push_tail_link(all, &active->link);
 	if (active->what.kind == RS_FAULT_PAUSE)
 		ret = begin_pause(active, err);
-	else
+	else if (active->what.kind == RS_FAULT_FAIL_FUNCTION)
 		ret = rs_fault_fail_function(active, err);
+	else
+		ret = rs_fault_fail_calls(active, err);
 	if (ret)
 		take_off(active);
 	else

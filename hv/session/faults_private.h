@@ -52,4 +52,12 @@ void rs_fault_over(struct rs_active_fault *active);
 int rs_fault_flip(const struct rs_active_fault *active, struct rs_error *err);
 int rs_fault_fail_function(struct rs_active_fault *active, struct rs_error *err);
 
+/* fault_calls.c: tells that it begins once an engine is attached. */
+int rs_fault_fail_calls(struct rs_active_fault *active, struct rs_error *err);
+bool rs_fault_calls_begun(const struct rs_fault_calls *calls);
+/* The threads go on as they would. */
+void rs_fault_end_calls(struct rs_active_fault *active);
+/* Deals with threads that have stopped. */
+void rs_source_tend_faults(struct rs_source *source);
+
 #endif

@@ -82,6 +82,7 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		rs_source_ask_on(source);
 	rs_source_tend_commands(source, now);
 	rs_source_tend_engines(source);
+	rs_source_tend_faults(source);
 	if (has_more(source) || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)
