@@ -170,17 +170,24 @@ static bool tend(struct rs_fault_calls *calls)
 	return any;
 }
 
+static bool is_over(struct rs_fault_calls *calls)
+{
+	return (!tend(calls) && !calls->listing) || calls->over;
+}
+
+/* One that is over in each turn: the list may be another one after that. */
 void rs_source_tend_faults(struct rs_source *source)
 {
-	for (GList *l = source->session->faults->active.head, *next; l; l = next) {
+	struct rs_active_fault *over = NULL;
+
+	for (GList *l = source->session->faults->active.head; l && !over; l = l->next) {
 		struct rs_active_fault *active = l->data;
 
-		next = l->next;
-		if (active->source != source || !active->calls)
-			continue;
-		if ((!tend(active->calls) && !active->calls->listing) || active->calls->over)
-			rs_fault_over(active);
+		if (active->source == source && active->calls && is_over(active->calls))
+			over = active;
 	}
+	if (over)
+		rs_fault_over(over);
 }
 
 /* ---- threads ---- */

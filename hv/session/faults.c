@@ -59,8 +59,13 @@ static int hold(const struct rs_active_fault *changed, enum rs_host_fault state,
 	struct rs_target *target = source->target;
 	uint64_t cpus[RS_MAX_CPUS / 64];
 	const bool any = held_cpus(source, cpus);
-	int ret = rs_target_pause(target, err), resumed;
+	int ret, resumed;
 
+	if (source->ended) {
+		tell(changed, state);
+		return 0;
+	}
+	ret = rs_target_pause(target, err);
 	if (ret)
 		return ret;
 	ret = target->ops->hold(target, any ? cpus : NULL, err);
@@ -134,7 +139,7 @@ static int end_pause(struct rs_active_fault *active, struct rs_error *err)
 		return hold(active, RS_HOST_FAULT_END, err);
 	source->stalled--;
 	tell(active, RS_HOST_FAULT_END);
-	ret = rs_target_resume(source->target, NULL, err);
+	ret = source->ended ? 0 : rs_target_resume(source->target, NULL, err);
 	rs_session_say_changed(source->session);
 	return ret;
 }
@@ -169,7 +174,9 @@ static int undo(struct rs_active_fault *active, struct rs_error *err)
 		rs_fault_end_calls(active);
 		return 0;
 	}
-	return rs_patcher_unpoke(active->source->patcher, active->poke, err);
+	return active->source->ended
+		       ? 0
+		       : rs_patcher_unpoke(active->source->patcher, active->poke, err);
 }
 
 static void complain(const struct rs_active_fault *active, const struct rs_error *err)
@@ -182,6 +189,7 @@ static void end(struct rs_active_fault *active)
 {
 	struct rs_error err = {0};
 
+	active->busy = true;
 	if (undo(active, &err))
 		complain(active, &err);
 	take_off(active);
@@ -204,37 +212,42 @@ static void drop(struct rs_active_fault *active)
 	active_free(active);
 }
 
-void rs_source_end_faults(struct rs_source *source)
+/* Whoever is at work with one takes it off the list himself. NULL: there is none. */
+static struct rs_active_fault *first_of(const struct rs_source *source, bool pauses_too)
 {
-	for (GList *l = source->session->faults->active.head, *next; l; l = next) {
+	for (const GList *l = source->session->faults->active.head; l; l = l->next) {
 		struct rs_active_fault *active = l->data;
 
-		next = l->next;
-		if (active->source == source)
-			end(active);
+		if (active->source == source && !active->busy &&
+		    (pauses_too || active->what.kind != RS_FAULT_PAUSE))
+			return active;
 	}
+	return NULL;
+}
+
+/* The target may end meanwhile, and then the others are dropped. */
+void rs_source_end_faults(struct rs_source *source)
+{
+	struct rs_active_fault *active;
+
+	while ((active = first_of(source, true)))
+		end(active);
 }
 
 void rs_source_drop_faults(struct rs_source *source)
 {
-	for (GList *l = source->session->faults->active.head, *next; l; l = next) {
-		struct rs_active_fault *active = l->data;
+	struct rs_active_fault *active;
 
-		next = l->next;
-		if (active->source == source)
-			drop(active);
-	}
+	while ((active = first_of(source, true)))
+		drop(active);
 }
 
 void rs_source_forget_text_faults(struct rs_source *source)
 {
-	for (GList *l = source->session->faults->active.head, *next; l; l = next) {
-		struct rs_active_fault *active = l->data;
+	struct rs_active_fault *active;
 
-		next = l->next;
-		if (active->source == source && active->what.kind != RS_FAULT_PAUSE)
-			drop(active);
-	}
+	while ((active = first_of(source, false)))
+		drop(active);
 }
 
 /* vCPUs that are held stay so, until it is known that they go on. All else ends in any case. */
@@ -245,10 +258,14 @@ static gboolean on_time(gpointer data)
 
 	if (!active->what.some_cpus) {
 		end(active);
-	} else if (!undo(active, &err)) {
+		return G_SOURCE_CONTINUE;
+	}
+	active->busy = true;
+	if (!undo(active, &err) || active->source->ended) {
 		take_off(active);
 		active_free(active);
 	} else {
+		active->busy = false;
 		if (!active->late)
 			complain(active, &err);
 		active->late = true;
@@ -285,6 +302,7 @@ static int begin_lasting(struct rs_active_fault *active, struct rs_error *err)
 
 	if (all->length >= RS_FAULTS_MAX)
 		return rs_error_set(err, ENOSPC, "%u faults last already", RS_FAULTS_MAX);
+	active->busy = true;
 	active->link = (GList){.data = active};
 	g_queue_push_tail_link(all, &active->link);
 	if (active->what.kind == RS_FAULT_PAUSE)
@@ -293,6 +311,11 @@ static int begin_lasting(struct rs_active_fault *active, struct rs_error *err)
 		ret = rs_fault_fail_function(active, err);
 	else
 		ret = rs_fault_fail_calls(active, err);
+	active->busy = false;
+	if (!ret && active->source->ended) {
+		undo(active, NULL);
+		ret = rs_error_set(err, ESHUTDOWN, "the guest has ended");
+	}
 	if (ret)
 		take_off(active);
 	else

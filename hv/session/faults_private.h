@@ -19,6 +19,7 @@ struct rs_active_fault {
 	char *text;
 	struct rs_fault what;
 	GSource *timer;               /* NULL: it has no time of its own */
+	bool busy;                    /* it begins or ends just now */
 	bool over;                    /* a pause: it holds no vCPU any more … */
 	bool late;                    /* … but they do not go on, which was said */
 	uint32_t poke;                /* FAIL_FUNCTION: of the patcher */
