@@ -232,10 +232,6 @@ static void tell_news(struct rs_qemu *qemu)
 	gint64 reset = qemu->reset, panic = qemu->panic;
 
 	qemu->reset = qemu->panic = 0;
-	if (reset && qemu->resetting) {
-		qemu->resetting = false;
-		set_reboot(qemu, "shutdown", NULL);
-	}
 	if (reset)
 		rs_guestmem_forget(qemu->guestmem);
 	if (reset && events->reset)
@@ -389,6 +385,16 @@ static int q_reset(struct rs_target *target, struct rs_error *err)
 	return rc;
 }
 
+/* A BIOS that was not loaded anew resets the machine once more. By now it is the guest's. */
+static void q_booted(struct rs_target *target)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+
+	if (qemu->resetting && !qemu->ended)
+		set_reboot(qemu, "shutdown", NULL);
+	qemu->resetting = false;
+}
+
 static void q_stop(struct rs_target *target, const char *why)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
@@ -464,6 +470,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.clock_hz = q_clock_hz,
 		.nudge = q_nudge,
 		.reset = q_reset,
+		.booted = q_booted,
 		.stop = q_stop,
 		.destroy = q_destroy,
 	};

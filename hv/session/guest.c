@@ -200,6 +200,8 @@ static void greet(struct rs_source *source)
 	struct rs_error err = {0};
 
 	rs_host_note_boot(source);
+	if (source->target->ops->booted)
+		source->target->ops->booted(source->target);
 	/* No guest has done anything yet when the host reports. */
 	if (!source->session->hello_at && !rs_source_is_host(source))
 		source->session->hello_at = g_get_monotonic_time();

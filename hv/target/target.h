@@ -197,6 +197,9 @@ struct rs_target_ops {
 	 */
 	int (*reset)(struct rs_target *target, struct rs_error *err);
 
+	/* Since then, the guest's agent has reported. From now on a reset is the guest's own. */
+	void (*booted)(struct rs_target *target);
+
 	/* Asks the guest to end; `ended` follows. */
 	void (*stop)(struct rs_target *target, const char *why);
 	/* Ends it at once, without asking. NULL: stop() does so. Not of one that is `borrowed`. */
