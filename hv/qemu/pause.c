@@ -2,8 +2,8 @@
 /*
  * Who stops the VM, and who lets it run. Our way is the gdb stub: to connect stops the VM, and so
  * does each packet if the VM runs then. "D" lets it run, whoever has stopped it. To close without
- * "D" leaves it as it is. If some vCPUs are to stay where they are, "vCont" lets the others run, and
- * the connection stays open until the next pause.
+ * "D" leaves it as it is. If some vCPUs are to stay where they are, "vCont" lets the others run,
+ * and the connection stays open until the next pause.
  *
  * Others do the same by commands of their own: the VM's user, libvirt, a migration. QEMU tells both
  * by the same events, STOP and RESUME, without a name. So we count those that we have caused, and

@@ -120,12 +120,14 @@ def symbol(name):
     raise AssertionError(f'{name} is not in {DEMO}')
 
 
-def text_of(session, name, size=16):
-    """Bytes of the guest's memory, as its QEMU has it."""
+def qemu_of(session):
     children = f'/proc/{session.process.pid}/task/{session.process.pid}/children'
     with open(children, encoding='ascii') as f:
-        qemu = next(pid for pid in f.read().split()
-                    if 'qemu' in os.readlink(f'/proc/{pid}/exe'))
+        return next(pid for pid in f.read().split() if 'qemu' in os.readlink(f'/proc/{pid}/exe'))
+
+
+def text_of(qemu, name, size=16):
+    """Bytes of the guest's memory, as its QEMU has it."""
     with open(f'/proc/{qemu}/maps', encoding='ascii') as f:
         ranges = [[int(n, 16) for n in line.split()[0].split('-')] for line in f if '/memfd:' in line]
     base = max(ranges, key=lambda r: r[1] - r[0])[0]
@@ -136,20 +138,19 @@ def text_of(session, name, size=16):
 
 def test_function():
     s = Session('f', 'task:exit', 'compute:round')
-    before = text_of(s, 'compute_round') if ACCEL == 'tcg' else None
+    qemu = qemu_of(s) if ACCEL == 'tcg' else None
+    before = qemu and text_of(qemu, 'compute_round')
     fault = s.inject('fail function=compute_round return=0 for=700ms')
-    if before:
-        now = text_of(s, 'compute_round')
-        check(now != before and b'\x48\xc7\xc0\0\0\0\0\xc3' in now, f'its text is another one: {now.hex()}')
-        s.refuse(1, 'patched already', 'fail function=compute_round return=1')
     s.over(fault)
-    if before:
-        check(text_of(s, 'compute_round') == before, 'its text is as it was')
+    check(not qemu or text_of(qemu, 'compute_round') == before, 'its text is as it was')
     wait_for('rounds', lambda: s.rows()[-1]['ns'] > states(s.rows(), fault)['end'] + 500 * MS)
     rows = s.stop()
     meant = [row for row in inside(rows, fault) if row['event'] == 'task:exit' and row['comm'].startswith('lz-')]
-    check(meant and all(row['fields']['code'] == 1 for row in meant), f'{len(meant)} workers fail meanwhile')
-    check(not [row for row in inside(rows, fault) if row['event'] == 'compute:round'], 'and do nothing')
+    failed = [row for row in meant if row['fields']['code'] == 1]
+    # Two may have been in the function before.
+    check(len(failed) > 2 and len(meant) - len(failed) <= 2, f'{len(failed)} workers of {len(meant)} fail meanwhile')
+    rounds = [row for row in inside(rows, fault) if row['event'] == 'compute:round']
+    check(len(rounds) <= 2, f'and do nothing: {len(rounds)}')
     check([row for row in rows if row['event'] == 'compute:round' and
            row['ns'] > states(rows, fault)['end']], 'then it works again')
 
@@ -206,7 +207,12 @@ def test_ends():
 def test_killed_session():
     """What a session leaves when it is killed: a vCPU goes on, and text is put right."""
     s = Session('k', 'sched:*')
+    qemu = qemu_of(s)
+    before = text_of(qemu, 'compute_round')
     s.inject('fail function=compute_round return=0')
+    s.refuse(1, 'patched already', 'fail function=compute_round return=1')
+    now = text_of(qemu, 'compute_round')
+    check(now != before and b'\x48\xc7\xc0\0\0\0\0\xc3' in now, f'its text is another one: {now.hex()}')
     s.inject('pause cpu=1 for=600s')
     s.process.kill()
     s.process.wait()
@@ -214,6 +220,7 @@ def test_killed_session():
     r = rs('attach', '-e', 'sched:*', '-e', 'compute:*', '-e', 'task:exit', '--new', '--duration', '2', '-q', '-o', file,
            'k')
     check(r.code == 0 and ' put back' in r.err, f'attach: {r.code} {r.err}')
+    check(text_of(qemu, 'compute_round') == before, 'its text is as it was')
     rows = rows_of(file)
     check({row['cpu'] for row in rows} == {0, 1}, 'both vCPUs run')
     check([row for row in rows if row['event'] == 'compute:round'], 'and the function works')
