@@ -102,8 +102,7 @@ RS_TRACE_EVENT_LEVEL(host, detach, 4, 0x8, TP_PROTO(uint32_t of, const char *how
 RS_TRACE_EVENT_LEVEL(host, fault, 3, 0x10,
 		     TP_PROTO(uint32_t of, uint32_t which, const char *text, uint32_t how),
 		     TP_ARGS(of, which, text, how),
-		     TP_STRUCT__entry(__field(u32, source), __field(u32, number),
-				      __string(fault),
+		     TP_STRUCT__entry(__field(u32, source), __field(u32, number), __string(fault),
 				      __enum(u32, state, {0, "begin"}, {1, "end"}, {2, "refused"})),
 		     TP_fast_assign(__entry->source = of; __entry->number = which;
 				    __assign_str(fault, text); __entry->state = how;),

@@ -57,8 +57,8 @@ struct rs_patcher {
 	GArray *wishes; /* uint32_t, by event; none for those behind its end */
 	GArray *counts; /* struct rs_site_count, likewise */
 	uint64_t sites_on;
-	GPtrArray *pokes;    /* of struct rs_poke, owned */
-	uint32_t pokes_made; /* the number of the newest */
+	GPtrArray *pokes;          /* of struct rs_poke, owned */
+	uint32_t pokes_made;       /* the number of the newest */
 	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
 	uint32_t loading;          /* which */
 	GArray *called;            /* struct rs_site_called of the last one that was read */

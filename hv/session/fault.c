@@ -396,7 +396,8 @@ static int parse_flip(struct parser *p, struct rs_fault *out)
 		   : take_place(p, at, &out->place);
 	if (!ret && bit)
 		ret = take_number(p, bit, 0, 63, &number);
-	out->mask = 1ull << number;
+	if (!ret)
+		out->mask = 1ull << number;
 	if (!ret && mask)
 		ret = take_number(p, mask, 1, UINT64_MAX, &out->mask);
 	return ret ? ret : refuse_rest(p, "at, phys, bit, mask");

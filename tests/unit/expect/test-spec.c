@@ -18,8 +18,8 @@ static void test_mistakes(void)
 		 "a.spec:3: there is no key 'evnt' here, but about, tags, timeout\n"
 		 "    evnt = y\n"
 		 "           ^"},
-		{"[nix]\n", "a.spec:1: there is no group 'nix', but test, guest, matrix, trace and "
-			    "'expect NAME'\n"
+		{"[nix]\n", "a.spec:1: there is no group 'nix', but test, guest, matrix, trace, "
+			    "'fault NAME' and 'expect NAME'\n"
 			    "    [nix]\n"
 			    "    ^~~~~"},
 		{"[test]\n about\n", "a.spec:2: this is no KEY = VALUE\n"
