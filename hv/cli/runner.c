@@ -3,6 +3,7 @@
 
 #include "cli/ends.h"
 #include "cli/printer.h"
+#include "cli/run_faults.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
 #include "server/server.h"
@@ -43,6 +44,7 @@ struct runner {
 	struct rs_server *server;
 	struct rs_printer *printer;
 	struct rs_run_recording *recording;
+	struct rs_run_faults *faults;
 	GMainLoop *loop;
 	guint watches[N_WATCHES]; /* ids of GLib sources; 0: none */
 	guint patience;
@@ -417,6 +419,7 @@ static void on_hello(void *data, struct rs_source *source, const struct rs_guest
 {
 	struct runner *runner = data;
 
+	rs_run_faults_hello(runner->faults, source);
 	/*
 	 * A program may have no agent, but start others that have one. Then it counts as greeted.
 	 */
@@ -586,6 +589,7 @@ static int begin(struct runner *runner, struct rs_error *err)
 	if (!ret) {
 		if (will_print(runner))
 			start_printer(runner, runner->config->from);
+		runner->faults = rs_run_faults_new(runner->session, config->faults);
 		ret = rs_session_start(runner->session, err);
 		/* A missing program must not look like a missing session or event. */
 		if (ret == -ENOENT)
@@ -740,8 +744,9 @@ static void finish(struct runner *runner)
 {
 	struct rs_printer_stats stats = {0};
 	struct rs_error err = {0};
-	int code;
+	int code = rs_run_faults_finish(g_steal_pointer(&runner->faults), !runner->signalled);
 
+	fail(runner, code);
 	g_clear_handle_id(&runner->patience, g_source_remove);
 	/* The session ended before on_settled() could tell it. */
 	if (runner->watches[ON_SETTLED] && !runner->code)
@@ -797,6 +802,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	if (begin(&runner, &err)) {
 		if (!runner.code)
 			fail(&runner, rs_cli_fail_error(&err));
+		rs_run_faults_finish(g_steal_pointer(&runner.faults), false);
 		rs_run_recording_finish(g_steal_pointer(&runner.recording));
 	} else {
 		if (!rs_session_end(session) && !runner.code)

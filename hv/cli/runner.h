@@ -19,6 +19,7 @@ struct rs_runner_config {
 	const struct rs_cli_symbols *symbols; /* NULL: none are shown */
 	uint32_t stack;                       /* frames of call stacks that they get; 0: none */
 	char **filters;                       /* "GLOB: EXPR"; NULL: none */
+	char **faults;                        /* checked by rs_run_faults_check(); NULL: none */
 	bool json;
 	struct rs_printer_style style; /* of text */
 	bool quiet;                    /* print no trace and no summary */

@@ -2,6 +2,7 @@
 #include "cli/test_case.h"
 
 #include "cli/test_domain.h"
+#include "cli/test_faults.h"
 #include "cli/test_judge.h"
 #include "cli/test_run.h"
 #include "cli/verb.h"
@@ -22,6 +23,7 @@ enum phase { WAITING, FIXTURES, RUNNING, OVER };
 struct rs_test_shared {
 	unsigned int users; /* that are not over */
 	RsTraceSetup *setup;
+	struct rs_test_faults faults;
 	struct rs_test_run *run; /* NULL: not begun */
 };
 
@@ -35,6 +37,7 @@ struct rs_test_case {
 	/* While it runs. */
 	RsTraceSpec *spec;
 	RsTraceSetup *setup;
+	struct rs_test_faults faults;
 	GPtrArray *expectations;
 	struct rs_test_run *run;
 	enum phase phase;
@@ -212,20 +215,25 @@ static RsTraceSetup *make_setup(const struct rs_test_case *test, const RsTraceSp
 }
 
 /* What runs that may be shared have in common. */
-static char *share_key(const struct rs_test_case *test, const RsTraceSetup *setup)
+static char *share_key(const struct rs_test_case *test, const RsTraceSetup *setup,
+		       const struct rs_test_faults *faults)
 {
+	g_autoptr(GString) key = g_string_new(NULL);
 	g_autofree char *cwd = g_path_get_dirname(test->config.path);
 	g_autofree char *fixtures = g_strjoinv("\n", setup->fixtures);
 	g_autofree char *args = g_strjoinv("\n", setup->args);
 	g_autofree char *events = setup->enabled ? g_strjoinv("\n", setup->enabled) : NULL;
 	g_autofree char *filters = setup->filters ? g_strjoinv("\n", setup->filters) : NULL;
 
-	return g_strdup_printf("%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%" G_GUINT64_FORMAT
-			       " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
-			       cwd, fixtures, args, events ? events : "", filters ? filters : "",
-			       setup->setup ? setup->setup : "",
-			       setup->teardown ? setup->teardown : "", setup->duration_ns,
-			       setup->timeout_ns, setup->disk);
+	g_string_printf(key,
+			"%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n\n%" G_GUINT64_FORMAT
+			" %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
+			cwd, fixtures, args, events ? events : "", filters ? filters : "",
+			setup->setup ? setup->setup : "", setup->teardown ? setup->teardown : "",
+			setup->duration_ns, setup->timeout_ns, setup->disk);
+	for (guint i = 0; i < faults->options->len; i++)
+		g_string_append_printf(key, "\n%s", (char *)faults->options->pdata[i]);
+	return g_string_free(g_steal_pointer(&key), FALSE);
 }
 
 /* All is checked now, but not kept: there may be many cases. */
@@ -233,13 +241,19 @@ static bool check(struct rs_test_case *test, RsTraceSpec *spec, GError **error)
 {
 	g_autoptr(RsTraceSetup) setup = NULL;
 	g_autoptr(GPtrArray) expectations = NULL;
+	struct rs_test_faults faults = {0};
 	struct rs_test_shared *shared;
 
 	if (!take_fixtures(test, spec, error))
 		return false;
 	give_fixtures(test, spec);
 	expectations = rs_trace_expectations_new(spec, error);
-	setup = expectations ? make_setup(test, spec, error) : NULL;
+	setup = expectations && rs_test_faults_read(spec, &faults, error)
+			? make_setup(test, spec, error)
+			: NULL;
+	if (setup && setup->boot_once)
+		test->share = share_key(test, setup, &faults);
+	rs_test_faults_clear(&faults);
 	if (!setup)
 		return false;
 	if (setup->duration_ns && !expectations->len) {
@@ -248,9 +262,8 @@ static bool check(struct rs_test_case *test, RsTraceSpec *spec, GError **error)
 		return false;
 	}
 	test->tags = g_steal_pointer(&setup->tags);
-	if (!setup->boot_once)
+	if (!test->share)
 		return true;
-	test->share = share_key(test, setup);
 	shared = g_hash_table_lookup(test->config.shared, test->share);
 	if (!shared) {
 		shared = g_new0(struct rs_test_shared, 1);
@@ -319,6 +332,8 @@ static void judge(struct rs_test_case *test)
 				      .result = result,
 				      .serial = serial,
 				      .may_go_on = test->setup->duration_ns != 0,
+				      .may_be_killed = test->faults.kills,
+				      .has_faults = test->faults.options->len > 0,
 				      .timeout_ns = test->setup->timeout_ns};
 	const int code = rs_test_run_code(test->run);
 	enum rs_test_verdict verdict = rs_test_judge(&judge, test->checks);
@@ -452,15 +467,19 @@ static struct rs_test_run *make_run(struct rs_test_case *test)
 	g_autofree char *folder = g_build_filename(test->config.folder, plain, NULL);
 	struct rs_test_shared *shared =
 		test->share ? g_hash_table_lookup(test->config.shared, test->share) : NULL;
-	struct rs_test_run_config config = {
-		.setup = test->setup, .spec_folder = cwd, .folder = folder};
+	struct rs_test_run_config config = {.faults = test->faults.options,
+					    .setup = test->setup,
+					    .spec_folder = cwd,
+					    .folder = folder};
 
 	if (!shared)
 		return rs_test_run_new(&config);
 	if (!shared->run) {
 		/* The case may be gone before the run. */
 		shared->setup = make_setup(test, test->spec, NULL);
+		rs_test_faults_read(test->spec, &shared->faults, NULL);
 		config.setup = shared->setup;
+		config.faults = shared->faults.options;
 		shared->run = rs_test_run_new(&config);
 	}
 	return rs_test_run_ref(shared->run);
@@ -518,7 +537,8 @@ static bool load(struct rs_test_case *test, GError **error)
 	test->spec = rs_trace_spec_new_case(test->config.spec, test->config.number);
 	give_fixtures(test, test->spec);
 	test->expectations = rs_trace_expectations_new(test->spec, error);
-	test->setup = test->expectations ? make_setup(test, test->spec, error) : NULL;
+	if (test->expectations && rs_test_faults_read(test->spec, &test->faults, error))
+		test->setup = make_setup(test, test->spec, error);
 	return test->setup != NULL;
 }
 
@@ -583,6 +603,7 @@ static void shared_free(gpointer data)
 
 	rs_test_run_unref(shared->run);
 	rs_trace_setup_free(shared->setup);
+	rs_test_faults_clear(&shared->faults);
 	g_free(shared);
 }
 
@@ -599,6 +620,7 @@ void rs_test_case_free(struct rs_test_case *test)
 	rs_test_run_unref(test->run);
 	rs_trace_spec_free(test->spec);
 	rs_trace_setup_free(test->setup);
+	rs_test_faults_clear(&test->faults);
 	g_clear_pointer(&test->expectations, g_ptr_array_unref);
 	g_clear_pointer(&test->found, g_ptr_array_unref);
 	g_ptr_array_unref(test->fixtures);

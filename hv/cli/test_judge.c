@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/test_judge.h"
 
+#include "cli/test_faults.h"
 #include "expect/rs-trace-verdict.h"
 #include "filter/rs-trace-event-glob.h"
 
@@ -23,7 +24,7 @@
 struct result {
 	RsTraceRunEnd end;
 	char *serial, *words, *damage;
-	bool over, killed, agent, matched;
+	bool over, killed, by_fault, agent, matched;
 	uint64_t records; /* of the trace */
 };
 
@@ -72,6 +73,7 @@ static bool read_result(const struct rs_test_judge *judge, struct result *r, GEr
 	r->end.exited = how && g_str_equal(how, "exit");
 	r->end.stopped = r->over;
 	r->end.until_ns = (guint64)json_object_get_int_member_with_default(o, "until_ns", 0);
+	r->by_fault = rs_test_faults_killed(how, text);
 	r->end.code = (guint)json_object_get_int_member_with_default(o, "code", 0);
 	r->words = g_strdup_printf("%s%s%s", how ? how : "it goes on", text ? ": " : "",
 				   text ? text : "");
@@ -100,7 +102,7 @@ static void know(const RsTraceEvent *event, const RsTraceOrigin *origin, gpointe
 		rs_trace_verdict_know(knowing->verdict, origin, event);
 }
 
-static GPtrArray *globs_of(char **texts)
+static GPtrArray *globs_of(char **texts, bool faults)
 {
 	GPtrArray *globs = g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_event_glob_free);
 
@@ -110,6 +112,8 @@ static GPtrArray *globs_of(char **texts)
 		if (glob)
 			g_ptr_array_add(globs, glob);
 	}
+	if (faults)
+		g_ptr_array_add(globs, rs_trace_event_glob_new("host:fault", NULL));
 	return globs;
 }
 
@@ -128,7 +132,7 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 		       GError **error)
 {
 	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
-	g_autoptr(GPtrArray) enabled = globs_of(judge->enabled);
+	g_autoptr(GPtrArray) enabled = globs_of(judge->enabled, judge->has_faults);
 	struct knowing knowing = {.verdict = verdict, .enabled = enabled};
 	const RsTraceRecord *record;
 	GError *why = NULL;
@@ -257,7 +261,7 @@ static bool ended_badly(struct rs_test_judge *judge, const struct result *r)
 		speaks |= e->kind == RS_TRACE_EXPECT_EXIT;
 	}
 	/* One that panics while it is being stopped has panicked. */
-	if (r->over && r->killed && judge->may_go_on)
+	if ((r->over && r->killed && judge->may_go_on) || (r->by_fault && judge->may_be_killed))
 		return false;
 	if (r->over && r->killed)
 		judge->why = g_strdup_printf("it did not end within %.3g s",

@@ -15,6 +15,8 @@ struct rs_test_judge {
 	char **enabled; /* globs of events; others of the guest are as if they were not there */
 	const char *trace, *result, *serial; /* paths; there may be no `serial` */
 	bool may_go_on;                      /* it need not end by itself */
+	bool may_be_killed;                  /* by a fault of the spec */
+	bool has_faults;                     /* so host:fault is enabled, too */
 	uint64_t timeout_ns;
 	/* Results. */
 	char *why;         /* to be freed; NULL: it passed, or the run's messages say why */

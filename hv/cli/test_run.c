@@ -30,6 +30,7 @@ struct waiter {
 struct rs_test_run {
 	unsigned int refs;
 	const RsTraceSetup *setup;
+	const GPtrArray *faults;
 	char *spec_folder, *folder, *session;
 	enum phase phase;
 	struct rs_test_process *process; /* of the phase */
@@ -229,6 +230,15 @@ static GPtrArray *make_args(const struct rs_test_run *run)
 	/* Whoever has a duration may go on until then. */
 	if (run->setup->keeps_core && !run->setup->duration_ns)
 		add(args, g_strdup("--core-late"));
+	for (guint i = 0; run->faults && i < run->faults->len; i++) {
+		add(args, g_strdup("--fault"));
+		add(args, g_strdup(run->faults->pdata[i]));
+	}
+	if (run->faults && run->faults->len) {
+		add(args, g_strdup("--host"));
+		add(args, g_strdup("--enable"));
+		add(args, g_strdup("host:fault"));
+	}
 	add_list(args, "--enable", run->setup->enabled);
 	add_list(args, "--filter", run->setup->filters);
 	for (char **one = run->setup->args; *one; one++)
@@ -416,6 +426,7 @@ struct rs_test_run *rs_test_run_new(const struct rs_test_run_config *config)
 	run->refs = 1;
 	run->lock = -1;
 	run->setup = config->setup;
+	run->faults = config->faults;
 	run->spec_folder = g_strdup(config->spec_folder);
 	run->folder = g_strdup(config->folder);
 	run->session = g_strdup_printf("test-%d-%u", (int)getpid(), ++number);

@@ -29,6 +29,7 @@ struct rs_test_run;
 
 struct rs_test_run_config {
 	const RsTraceSetup *setup; /* must outlive the run */
+	const GPtrArray *faults;   /* of char *, as --fault has them; likewise; NULL: none */
 	const char *spec_folder;   /* in which commands run */
 	const char *folder;        /* of the evidence: it is made */
 };

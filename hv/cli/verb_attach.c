@@ -2,6 +2,7 @@
 #include "cli/args.h"
 #include "cli/attach_domain.h"
 #include "cli/launch.h"
+#include "cli/run_faults.h"
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/verb.h"
@@ -307,6 +308,8 @@ static int check(const struct rs_verb *verb, struct options *o)
 		code = check_memory(verb, o);
 	if (!code)
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
+	if (!code)
+		code = rs_run_faults_check(verb, runner->faults);
 	return code ? code : rs_cli_symbols_take(verb, &o->symbols);
 }
 
@@ -319,6 +322,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Enable these events", "GLOB"},
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner->filters,
 		 "Filter these events", "'GLOB: EXPR'"},
+		RS_RUN_FAULTS_OPTION(runner->faults),
 		RS_CLI_HOST_OPTION(o.host),
 		RS_CLI_SYMBOLS_FILE(o.symbols),
 		RS_CLI_SYMBOLS_NONE(o.symbols),
@@ -381,6 +385,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(o.mode);
 	g_strfreev(runner->enable);
 	g_strfreev(runner->filters);
+	g_strfreev(runner->faults);
 	rs_run_recording_options_clear(&o.to);
 	rs_cli_symbols_clear(&o.symbols);
 	return code;

@@ -2,6 +2,7 @@
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/select.h"
+#include "cli/run_faults.h"
 #include "cli/source_args.h"
 #include "cli/verb.h"
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 /* Options of the session, and not of one source. */
 struct options {
-	char **enable, **filters;
+	char **enable, **filters, **faults;
 	int stack;
 	RsCliSymbols symbols;
 	struct rs_cli_select select;
@@ -43,6 +44,7 @@ static int run_session(const struct options *o, GArray *sources)
 		.stack = (uint32_t)o->stack,
 		.symbols = &o->symbols,
 		.filters = o->filters,
+		.faults = o->faults,
 		.json = o->json,
 		.style = o->style,
 		.quiet = o->quiet,
@@ -123,6 +125,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
 	if (!code && o->core_late && !(o->core && o->duration > 0))
 		code = rs_cli_usage(verb, "--core-late goes with --core and --duration");
+	if (!code)
+		code = rs_run_faults_check(verb, o->faults);
 	if (!code)
 		code = rs_cli_symbols_take(verb, &o->symbols);
 	if (code)
@@ -218,6 +222,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_CLI_SELECT_OPTIONS(o.select),
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
+		RS_RUN_FAULTS_OPTION(o.faults),
 		RS_CLI_HOST_OPTION(o.host),
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		RS_RUN_RECORDING_OPTIONS(o.to),
@@ -247,6 +252,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = prepare_and_run(verb, &o, args);
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
+	g_strfreev(o.faults);
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
 	g_free(o.name);

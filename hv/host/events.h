@@ -94,3 +94,17 @@ RS_TRACE_EVENT_LEVEL(host, detach, 4, 0x8, TP_PROTO(uint32_t of, const char *how
 		     TP_STRUCT__entry(__field(u32, source), __string(reason)),
 		     TP_fast_assign(__entry->source = of; __assign_str(reason, how);),
 		     TP_printk("source=%u reason=%s", source, reason))
+
+/*
+ * A fault that somebody has injected (docs/faults.md). One that lasts has a record at its end, too.
+ * One that was refused did nothing.
+ */
+RS_TRACE_EVENT_LEVEL(host, fault, 3, 0x10,
+		     TP_PROTO(uint32_t of, uint32_t which, const char *text, uint32_t how),
+		     TP_ARGS(of, which, text, how),
+		     TP_STRUCT__entry(__field(u32, source), __field(u32, number), __string(fault),
+				      __enum(u32, state, {0, "begin"}, {1, "end"}, {2, "refused"})),
+		     TP_fast_assign(__entry->source = of; __entry->number = which;
+				    __assign_str(fault, text); __entry->state = how;),
+		     TP_printk("source=%u number=%u fault=\"%s\" state=%s", source, number, fault,
+			       state))

@@ -233,3 +233,10 @@ void rs_host_tell_detach(struct rs_target *host, uint32_t source, const char *re
 	if (host)
 		rs_emit_host_detach(source, reason);
 }
+
+void rs_host_tell_fault(struct rs_target *host, uint32_t source, uint32_t number, const char *text,
+			enum rs_host_fault state)
+{
+	if (host)
+		rs_emit_host_fault(source, number, text, state);
+}

@@ -51,5 +51,8 @@ void rs_host_tell_boot(struct rs_target *host, uint32_t source, uint32_t boot);
 void rs_host_tell_reset(struct rs_target *host, uint32_t source);
 void rs_host_tell_panic(struct rs_target *host, uint32_t source, const char *why);
 void rs_host_tell_detach(struct rs_target *host, uint32_t source, const char *reason);
+enum rs_host_fault { RS_HOST_FAULT_BEGIN, RS_HOST_FAULT_END, RS_HOST_FAULT_REFUSED };
+void rs_host_tell_fault(struct rs_target *host, uint32_t source, uint32_t number, const char *text,
+			enum rs_host_fault state);
 
 #endif

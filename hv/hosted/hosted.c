@@ -235,6 +235,18 @@ static void hosted_stop(struct rs_target *target, const char *why)
 	g_source_attach(hosted->kill_source, hosted->context);
 }
 
+static void hosted_kill(struct rs_target *target, const char *why)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+
+	if (hosted->base.pid <= 0 || hosted->attached || has_ended(hosted))
+		return;
+	if (!hosted->stop_asked)
+		g_strlcpy(hosted->stop_why, why, sizeof(hosted->stop_why));
+	hosted->stop_asked = true;
+	kill(hosted->base.pid, SIGKILL);
+}
+
 static void hosted_destroy(struct rs_target *target)
 {
 	struct rs_hosted *hosted;
@@ -278,6 +290,7 @@ static const struct rs_target_ops hosted_ops = {
 	.clock_hz = hosted_clock_hz,
 	.clock_now = hosted_clock_now,
 	.stop = hosted_stop,
+	.kill = hosted_kill,
 	.destroy = hosted_destroy,
 };
 

@@ -308,15 +308,14 @@ static void check_all(struct batch *batch)
 		drop_shared(batch);
 }
 
-/* Recovery finds a process by its id and start time, and a machine's text by physical address. */
-static void name_process(struct batch *batch)
+void rs_patcher_name_process(struct rs_patcher *patcher)
 {
-	pid_t pid = batch->target->pid;
+	pid_t pid = patcher->target->pid;
 
-	if (batch->target->ops->read_phys || pid <= 0 ||
-	    rs_journal_process(batch->patcher->journal, NULL) == (uint32_t)pid)
+	if (patcher->target->ops->read_phys || pid <= 0 ||
+	    rs_journal_process(patcher->journal, NULL) == (uint32_t)pid)
 		return;
-	rs_journal_set_process(batch->patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
+	rs_journal_set_process(patcher->journal, (uint32_t)pid, rs_process_start_time(pid));
 }
 
 /* Leaves out the sites that are to go on, `all` or those that the journal does not know. */
@@ -352,7 +351,7 @@ static int write_journal(struct batch *batch, struct rs_error *err)
 
 	if (!batch->patcher->journal)
 		return 0;
-	name_process(batch);
+	rs_patcher_name_process(batch->patcher);
 	records = g_new(struct rs_journal_record, batch->changes->len);
 	for (guint i = 0; i < batch->changes->len; i++) {
 		const struct change *change = change_at(batch, i);

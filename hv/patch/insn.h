@@ -48,4 +48,16 @@ int rs_insn_check_site(rs_gva_t at, rs_gva_t target, const uint8_t text[RS_SITE_
 int rs_insn_check_target(rs_gva_t at, const uint8_t *text, size_t size, struct rs_jump_target *seen,
 			 struct rs_error *err);
 
+/*
+ * Code that does nothing but return `value`: its size, RS_INSN_RETURN_MAX at most.
+ */
+#define RS_INSN_RETURN_MAX 11u
+uint8_t rs_insn_return(int64_t value, uint8_t out[RS_INSN_RETURN_MAX]);
+
+/*
+ * Bytes at a function's entry, of `size`, that are best left alone: what an indirect branch must
+ * lead to, and a NOP that belongs to a tracer. Whatever comes behind them begins the function.
+ */
+uint8_t rs_insn_entry(const uint8_t *text, size_t size);
+
 #endif

@@ -149,3 +149,36 @@ int rs_insn_check_target(rs_gva_t at, const uint8_t *text, size_t size, struct r
 	memcpy(seen->bytes, text, insn.size);
 	return 0;
 }
+
+uint8_t rs_insn_return(int64_t value, uint8_t out[RS_INSN_RETURN_MAX])
+{
+	const int32_t low = (int32_t)value;
+	uint8_t size = 0;
+
+	if (low == value) { /* mov $low,%rax: extends the sign */
+		out[size++] = 0x48;
+		out[size++] = 0xc7;
+		out[size++] = 0xc0;
+		memcpy(out + size, &low, sizeof(low));
+		size += sizeof(low);
+	} else { /* movabs $value,%rax */
+		out[size++] = 0x48;
+		out[size++] = 0xb8;
+		memcpy(out + size, &value, sizeof(value));
+		size += sizeof(value);
+	}
+	out[size++] = 0xc3;
+	return size;
+}
+
+uint8_t rs_insn_entry(const uint8_t *text, size_t size)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t skip = 0;
+
+	if (size >= sizeof(endbr64) && !memcmp(text, endbr64, sizeof(endbr64)))
+		skip = sizeof(endbr64);
+	if (size >= skip + sizeof(nop5) && !memcmp(text + skip, nop5, sizeof(nop5)))
+		skip += sizeof(nop5);
+	return skip;
+}

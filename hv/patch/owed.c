@@ -44,6 +44,8 @@ static GHashTable *known_sites(const struct rs_patcher *patcher)
 		if (site->on || rs_patcher_journalled(patcher, site))
 			g_hash_table_add(known, site);
 	}
+	for (guint i = 0; i < patcher->pokes->len; i++)
+		g_hash_table_add(known, &((struct rs_poke *)patcher->pokes->pdata[i])->place);
 	return known;
 }
 
@@ -85,7 +87,7 @@ void rs_patcher_settle(struct rs_patcher *patcher, bool now)
 	if ((moved || patcher->owed) &&
 	    (now || (rs_monotonic_ns() >= patcher->retry_ns && rs_target_ready(patcher->target))))
 		restore_owed(patcher);
-	if (patcher->sites_on || patcher->owed || patcher->moved)
+	if (patcher->sites_on || patcher->owed || patcher->moved || patcher->pokes->len)
 		return;
 	/* Nothing of ours is left in the text. If the file cannot be cut, it is only too long. */
 	if (rs_journal_count(patcher->journal) && rs_journal_clear(patcher->journal, NULL))
@@ -113,9 +115,13 @@ int rs_patcher_restore(struct rs_patcher *patcher, struct rs_error *err)
 
 	if (patcher->method == RS_PATCH_SELF)
 		return 0;
+	ret = rs_patcher_unpoke_all(patcher, err);
 	rs_patcher_ask_all(patcher); /* refused sites too */
-	if (patcher->sites_on)
-		ret = rs_patcher_commit(patcher, NULL, err);
+	if (patcher->sites_on) {
+		int failed = rs_patcher_commit(patcher, NULL, ret ? NULL : err);
+
+		ret = ret ? ret : failed;
+	}
 	rs_patcher_settle(patcher, true);
 	left = patcher->sites_on + patcher->owed;
 	if (ret || !left || has_ended(patcher->target))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the patcher's files: patcher.c (wishes), batch.c (carrying them out) and owed.c (text
- * that could not be restored).
+ * Shared by the patcher's files: patcher.c (wishes), batch.c (carrying them out), poke.c (patches
+ * of other text) and owed.c (text that could not be restored).
  */
 #ifndef RS_HV_PATCH_PATCHER_PRIVATE_H
 #define RS_HV_PATCH_PATCHER_PRIVATE_H
@@ -35,6 +35,13 @@ struct rs_patch_provider {
 	bool touched;                  /* some of its sites are in the batch */
 };
 
+/* A patch that is no site's. */
+struct rs_poke {
+	uint32_t number;
+	struct rs_text_patch patch;
+	struct rs_patch_site place; /* of its at and at_phys alone: as records are looked up */
+};
+
 struct rs_patcher {
 	struct rs_target *target;
 	enum rs_patch_method method;
@@ -50,6 +57,8 @@ struct rs_patcher {
 	GArray *wishes; /* uint32_t, by event; none for those behind its end */
 	GArray *counts; /* struct rs_site_count, likewise */
 	uint64_t sites_on;
+	GPtrArray *pokes;          /* of struct rs_poke, owned */
+	uint32_t pokes_made;       /* the number of the newest */
 	struct rs_site_load *load; /* a provider whose sites are being read; NULL: none */
 	uint32_t loading;          /* which */
 	GArray *called;            /* struct rs_site_called of the last one that was read */
@@ -69,6 +78,11 @@ struct rs_patcher {
 /* One batch with `count` sites at most, of what is due. */
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		     struct rs_error *err);
+
+/* Recovery finds a process by its id and start time, and a machine's text by physical address. */
+void rs_patcher_name_process(struct rs_patcher *patcher);
+/* As rs_patcher_unpoke(), of all. */
+int rs_patcher_unpoke_all(struct rs_patcher *patcher, struct rs_error *err);
 
 /* How many of its sites are still to be looked at. */
 static inline uint64_t rs_patch_left(const struct rs_patch_provider *provider)

@@ -35,6 +35,7 @@ int rs_patcher_create(struct rs_target *target, enum rs_patch_method method, con
 	patcher->refusals = g_array_new(FALSE, FALSE, sizeof(struct rs_site_refusal));
 	patcher->providers = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	patcher->journal_run = 1;
+	patcher->pokes = g_ptr_array_new_with_free_func(g_free);
 	patcher->wishes = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	patcher->counts = g_array_new(FALSE, TRUE, sizeof(struct rs_site_count));
 	if (report)
@@ -60,6 +61,7 @@ void rs_patcher_destroy(struct rs_patcher *patcher)
 	g_array_set_size(patcher->wishes, 0);
 	rs_patcher_restore(patcher, NULL);
 	rs_journal_close(patcher->journal);
+	g_ptr_array_unref(patcher->pokes);
 	g_array_free(patcher->sites, TRUE);
 	g_array_free(patcher->refusals, TRUE);
 	g_clear_pointer(&patcher->called, g_array_unref);
@@ -77,6 +79,8 @@ int rs_patcher_set_method(struct rs_patcher *patcher, enum rs_patch_method metho
 		return 0;
 	if (patcher->sites_on)
 		return rs_error_set(err, EBUSY, "%" PRIu64 " sites are patched", patcher->sites_on);
+	if (patcher->pokes->len)
+		return rs_error_set(err, EBUSY, "other text is patched");
 	patcher->method = method;
 	return 0;
 }
@@ -356,6 +360,7 @@ void rs_patcher_forget(struct rs_patcher *patcher)
 	g_array_set_size(patcher->wishes, 0);
 	g_array_set_size(patcher->counts, 0);
 	patcher->sites_on = 0;
+	g_ptr_array_set_size(patcher->pokes, 0);
 	patcher->owed = 0;
 	patcher->moved = false;
 	if (patcher->journal)

@@ -119,7 +119,24 @@ bool rs_patcher_knows(const struct rs_patcher *patcher, uint32_t provider);
 /* Whether some provider leaves. */
 bool rs_patcher_leaving(const struct rs_patcher *patcher);
 
-/* The text is gone (reboot, execve). Forgets providers, sites and wishes; clears the journal. */
+/*
+ * Another patch than of a site, for a while: journalled, and written if the text holds its old
+ * bytes. It is undone by rs_patcher_unpoke(), and at the latest by rs_patcher_restore(). Only
+ * RS_PATCH_HOST. *number: of this patch, not 0. -ENOTSUP: the guest patches itself; -EEXIST: a
+ * known site, or another such patch, has some of these bytes; -EBUSY: a batch is at work; -EILSEQ:
+ * the text holds other bytes. Others: as rs_patcher_commit(). On failure the text is as it was.
+ */
+int rs_patcher_poke(struct rs_patcher *patcher, const struct rs_text_patch *patch, uint64_t root,
+		    uint32_t *number, struct rs_error *err);
+/*
+ * Forgets the patch in any case. -ENOENT: it is undone, or its text gone; -EILSEQ: its text holds
+ * other bytes, and was left alone; others: the text may be patched still, and is tried again, as
+ * that of a provider that has gone.
+ */
+int rs_patcher_unpoke(struct rs_patcher *patcher, uint32_t number, struct rs_error *err);
+
+/* The text is gone (reboot, execve). Forgets providers, sites, wishes, other
+ * patches; clears the journal. */
 void rs_patcher_forget(struct rs_patcher *patcher);
 
 /* Adds delta, +1 or -1, to the count, which stays 0 at least. Any id: its sites may come later. */

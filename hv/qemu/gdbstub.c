@@ -192,6 +192,50 @@ int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **
 	return 0;
 }
 
+int rs_gdb_stop(struct rs_gdb *gdb, struct rs_error *err)
+{
+	return ask(gdb, "qAttached", err);
+}
+
+/* The stub acknowledges a packet that it has read. Nothing may be sent after that. */
+static int wait_for_ack(struct rs_gdb *gdb, struct rs_error *err)
+{
+	gint64 deadline = deadline_of(gdb);
+	uint8_t byte = 0;
+
+	for (;;) {
+		int rc = next_byte(gdb, deadline, &byte, err);
+
+		if (rc < 0)
+			return rc;
+		switch (rs_gdb_parser_feed(&gdb->parser, byte)) {
+		case RS_GDB_ACK:
+			return 0;
+		case RS_GDB_NOTHING:
+			break;
+		default:
+			return rs_error_set(err, EPROTO, "QEMU's gdb stub talks nonsense");
+		}
+	}
+}
+
+#define QEMU_PACKET_MAX 4000u /* that it reads */
+
+int rs_gdb_run_some(struct rs_gdb *gdb, uint32_t vcpus, const uint64_t *held, struct rs_error *err)
+{
+	g_autoptr(GString) body = g_string_new("vCont"), out = g_string_new(NULL);
+	int rc;
+
+	for (uint32_t i = 0; i < vcpus; i++)
+		if (!(held[i / 64] >> i % 64 & 1))
+			g_string_append_printf(body, ";c:%x", i + 1);
+	if (body->len > QEMU_PACKET_MAX)
+		return rs_error_set(err, E2BIG, "QEMU's gdb stub cannot name so many vCPUs");
+	append_packet(out, body->str);
+	rc = send_all(gdb, out->str, out->len, err);
+	return rc < 0 ? rc : wait_for_ack(gdb, err);
+}
+
 void rs_gdb_hurry(struct rs_gdb *gdb)
 {
 	gdb->hurried = true;

@@ -72,6 +72,15 @@ struct rs_gdb_write {
 int rs_gdb_connect(const char *path, pid_t pid, int timeout_ms, struct rs_gdb **out,
 		   struct rs_error *err);
 
+/* Stops a VM that rs_gdb_run_some() has let run, and waits until the stub answers. */
+int rs_gdb_stop(struct rs_gdb *gdb, struct rs_error *err);
+/*
+ * Lets those of `vcpus` vCPUs run whose bits in `held` are not set, and keeps the connection:
+ * whatever is sent then stops them again. The stub has read that; whether the VM runs, QMP says.
+ * -E2BIG: these are too many for the stub.
+ */
+int rs_gdb_run_some(struct rs_gdb *gdb, uint32_t vcpus, const uint64_t *held, struct rs_error *err);
+
 /* It has not shown that it answers: from now on it gets a short time (patience.h). */
 void rs_gdb_hurry(struct rs_gdb *gdb);
 

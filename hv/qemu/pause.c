@@ -2,7 +2,8 @@
 /*
  * Who stops the VM, and who lets it run. Our way is the gdb stub: to connect stops the VM, and so
  * does each packet if the VM runs then. "D" lets it run, whoever has stopped it. To close without
- * "D" leaves it as it is.
+ * "D" leaves it as it is. If some vCPUs are to stay where they are, "vCont" lets the others run,
+ * and the connection stays open until the next pause.
  *
  * Others do the same by commands of their own: the VM's user, libvirt, a migration. QEMU tells both
  * by the same events, STOP and RESUME, without a name. So we count those that we have caused, and
@@ -96,7 +97,7 @@ void rs_qemu_on_stop(struct rs_qemu *qemu)
 	if (qemu->pausing)
 		return;
 	qemu->running = false;
-	qemu->target.held |= !qemu->gdb && !qemu->stray;
+	qemu->target.held |= !rs_qemu_stopped_by(qemu) && !qemu->stray;
 	tell(qemu, RS_PAUSE_STOPPED);
 	if (!qemu->stray)
 		return;
@@ -140,8 +141,8 @@ void rs_qemu_on_resume(struct rs_qemu *qemu)
 	}
 	qemu->resumed_by_other = true;
 	qemu->resumed_at = g_get_monotonic_time();
-	qemu->target.let_run = qemu->gdb != NULL;
-	if (!qemu->gdb)
+	qemu->target.let_run = rs_qemu_stopped_by(qemu) != NULL;
+	if (!qemu->target.let_run)
 		tell(qemu, RS_PAUSE_RESUMED);
 }
 
@@ -239,8 +240,12 @@ static int stop_and_ask(struct rs_qemu *qemu, bool before, struct rs_error *err)
 		qemu->stops = qemu->resumes = 0;
 	else if (late)
 		qemu->stops += before;
-	rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS, &qemu->gdb,
-			    err);
+	if (qemu->partial)
+		rc = rs_gdb_stop(qemu->gdb, err);
+	else
+		rc = rs_gdb_connect(qemu->gdb_path, qemu->process.pid, RS_QEMU_PATIENCE_MS,
+				    &qemu->gdb, err);
+	qemu->partial = false;
 	if (rc == -ETIMEDOUT) {
 		/* A later look at this connection will stop a VM that runs, though we have closed
 		 * it. */
@@ -314,6 +319,38 @@ static int run_on(struct rs_qemu *qemu, bool *runs, struct rs_error *err)
 	if (rc == -ETIMEDOUT)
 		rs_monitor_doubt(qemu->monitor);
 	return rc < 0 ? let_go(qemu, err) : 0;
+}
+
+/*
+ * The same of all vCPUs but those that are held. The mark stays, so that whoever comes after us
+ * lets them go on. If it cannot be done, all go on.
+ */
+static int run_some(struct rs_qemu *qemu, bool *runs, struct rs_error *err)
+{
+	const bool away = qemu->monitor->away;
+	bool moved = false, running = false;
+	int rc = rs_gdb_leave(qemu->gdb, &moved, err);
+
+	if (rc == 0 && !moved)
+		rc = rs_gdb_run_some(qemu->gdb, qemu->target.vcpus, qemu->held, err);
+	if (rc < 0 || moved) {
+		run_on(qemu, runs, rc < 0 ? NULL : err);
+		return rc;
+	}
+	/* Its news may come with the answer. */
+	qemu->resumes += !away;
+	if (!away)
+		rc = rs_qemu_query_running(qemu, &running, NULL, err);
+	if (rc == 0 && !away && !running)
+		rc = rs_error_set(err, EPROTO, "QEMU's gdb stub lets no single vCPUs go on");
+	if (rc < 0) {
+		qemu->resumes -= qemu->resumes > 0;
+		run_on(qemu, runs, NULL);
+		return rc;
+	}
+	qemu->partial = true;
+	qemu->owes = qemu->left_paused = false;
+	return 0;
 }
 
 /* Lets a VM run on which a pause that failed has stopped. */
@@ -439,7 +476,7 @@ int rs_qemu_pause(struct rs_target *target, struct rs_error *err)
 	bool before = false;
 	int rc;
 
-	if (qemu->ended || qemu->gdb)
+	if (qemu->ended || rs_qemu_stopped_by(qemu))
 		return 0;
 	if (qemu->borrowed && !qemu->stub)
 		return rs_error_set(err, EOPNOTSUPP, "%s QEMU's gdb stub",
@@ -495,6 +532,8 @@ int rs_qemu_resume(struct rs_target *target, struct rs_error *err)
 		goes = was_resumed(qemu);
 	if (!qemu->gdb)
 		rc = let_go(qemu, err);
+	else if (goes && qemu->holds)
+		rc = run_some(qemu, &runs, err);
 	else if (goes)
 		rc = run_on(qemu, &runs, err);
 	else /* any packet would stop a VM that somebody lets run on now */
@@ -507,6 +546,26 @@ int rs_qemu_resume(struct rs_target *target, struct rs_error *err)
 	if (!goes)
 		rs_qemu_mark_pause(qemu, false);
 	qemu->left_paused = qemu->target.let_run = false;
+	return 0;
+}
+
+int rs_qemu_hold(struct rs_target *target, const uint64_t *cpus, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc = 0;
+
+	if (qemu->ended)
+		return 0;
+	if (!rs_qemu_stopped_by(qemu))
+		return rs_error_set(err, EPERM, "vCPUs are held only while paused");
+	/* If we are killed meanwhile, nobody else knows that some stand still. */
+	if (cpus && qemu->guard_fd < 0)
+		rc = rs_qemu_guard_begin(qemu, err);
+	if (rc < 0)
+		return rc;
+	qemu->holds = cpus != NULL;
+	if (cpus)
+		memcpy(qemu->held, cpus, sizeof(qemu->held));
 	return 0;
 }
 

@@ -60,6 +60,7 @@ struct rs_qemu {
 	bool stub;                  /* its gdb stub is on, and ours */
 	bool left;                  /* files of a dead session are about it */
 	bool released;              /* stop() was called */
+	bool resetting; /* one of ours, by us: until it has booted a reset does not end it */
 	gint64 reset;               /* when it was reset, which is to be told; 0: no */
 	bool panicked;              /* its guest has said so since the last reset … */
 	gint64 panic;               /* … which is to be told, and when; 0: no */
@@ -78,14 +79,17 @@ struct rs_qemu {
 	bool stop_seen; /* a STOP event came since this was cleared */
 	/* Events STOP and RESUME that we caused and that are still to come. */
 	uint32_t stops, resumes;
-	bool resumed_by_other;      /* since this pause began … */
-	gint64 resumed_at;          /* … and when we heard of it */
-	gint64 changed_at;          /* when it was stopped or let run last, as far as we know */
-	bool moving, moved;         /* it is being migrated or saved; all of it has been */
-	bool ours;                  /* we paused the VM, so we resume it */
-	bool left_paused;           /* a session that died left the VM paused, or we did */
-	bool owes;                  /* we left the VM paused, and are to let it go … */
-	bool asks_to_free;          /* … once we have heard how it is */
+	bool resumed_by_other; /* since this pause began … */
+	gint64 resumed_at;     /* … and when we heard of it */
+	gint64 changed_at;     /* when it was stopped or let run last, as far as we know */
+	bool moving, moved;    /* it is being migrated or saved; all of it has been */
+	uint64_t held[RS_MAX_CPUS / 64]; /* vCPUs that do not go on with the others … */
+	bool holds;                      /* … if there are any */
+	bool partial;      /* the others run; the stub is open, and what it gets stops them */
+	bool ours;         /* we paused the VM, so we resume it */
+	bool left_paused;  /* a session that died left the VM paused, or we did */
+	bool owes;         /* we left the VM paused, and are to let it go … */
+	bool asks_to_free; /* … once we have heard how it is */
 	struct rs_console *console; /* NULL: QEMU writes it, or nobody */
 	struct rs_target_end end;   /* while the console is written */
 	int guard_fd;               /* ends with us; -1: there is no guard */
@@ -102,14 +106,21 @@ static inline struct rs_qemu *rs_qemu_of(struct rs_target *target)
 	return (struct rs_qemu *)target;
 }
 
+/* The stub, while it has the VM stopped. NULL: it has not. */
+static inline struct rs_gdb *rs_qemu_stopped_by(const struct rs_qemu *qemu)
+{
+	return qemu->partial ? NULL : qemu->gdb;
+}
+
 /* qemu.c */
 void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel);
 void rs_qemu_on_event(void *data, const char *event, gint64 at, JsonObject *payload);
 void rs_qemu_watch(struct rs_qemu *qemu);
 
 /* pause.c */
-int rs_qemu_pause(struct rs_target *target, struct rs_error *err);  /* the op */
-int rs_qemu_resume(struct rs_target *target, struct rs_error *err); /* the op */
+int rs_qemu_pause(struct rs_target *target, struct rs_error *err);                      /* the op */
+int rs_qemu_resume(struct rs_target *target, struct rs_error *err);                     /* the op */
+int rs_qemu_hold(struct rs_target *target, const uint64_t *cpus, struct rs_error *err); /* too */
 /* The events STOP and RESUME, and what QEMU says of a migration. */
 void rs_qemu_on_stop(struct rs_qemu *qemu);
 void rs_qemu_on_resume(struct rs_qemu *qemu);

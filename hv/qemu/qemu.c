@@ -61,10 +61,10 @@ static void on_news(struct rs_qemu *qemu, const char *text)
 	tell_soon(qemu);
 }
 
-/* One of ours ends then (-no-reboot). */
+/* One of ours ends then (-no-reboot), unless we have asked for it. */
 static void on_reset(struct rs_qemu *qemu, gint64 at)
 {
-	if (!qemu->borrowed)
+	if (!qemu->borrowed && !qemu->resetting)
 		return;
 	g_clear_pointer(&qemu->shutdown, g_free);
 	qemu->reset = at;
@@ -215,6 +215,16 @@ static gboolean on_gone(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+/* What one of ours does when it resets itself. */
+static int set_reboot(struct rs_qemu *qemu, const char *action, struct rs_error *err)
+{
+	JsonObject *arguments = json_object_new();
+
+	json_object_set_string_member(arguments, "reboot", action);
+	return rs_monitor_call(qemu->monitor, "set-action", arguments, RS_QEMU_PATIENCE_MS, NULL,
+			       err);
+}
+
 static void tell_news(struct rs_qemu *qemu)
 {
 	const struct rs_target_events *events = &qemu->target.events;
@@ -354,6 +364,37 @@ static int q_nudge(struct rs_target *target, uint32_t vector, struct rs_error *e
 	return rs_monitor_post(qemu->monitor, "inject-nmi", err);
 }
 
+static int q_reset(struct rs_target *target, struct rs_error *err)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+	int rc = 0;
+
+	if (qemu->ended)
+		return rs_error_set(err, ESRCH, "QEMU has ended");
+	/* Whoever started another one has said what a reset does to it. */
+	if (!qemu->borrowed)
+		rc = set_reboot(qemu, "reset", err);
+	qemu->resetting = !qemu->borrowed && rc == 0;
+	if (rc == 0)
+		rc = rs_monitor_call(qemu->monitor, "system_reset", NULL, RS_QEMU_PATIENCE_MS, NULL,
+				     err);
+	if (rc < 0 && qemu->resetting) {
+		qemu->resetting = false;
+		set_reboot(qemu, "shutdown", NULL);
+	}
+	return rc;
+}
+
+/* A BIOS that was not loaded anew resets the machine once more. By now it is the guest's. */
+static void q_booted(struct rs_target *target)
+{
+	struct rs_qemu *qemu = rs_qemu_of(target);
+
+	if (qemu->resetting && !qemu->ended)
+		set_reboot(qemu, "shutdown", NULL);
+	qemu->resetting = false;
+}
+
 static void q_stop(struct rs_target *target, const char *why)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
@@ -392,6 +433,7 @@ static void q_destroy(struct rs_target *target)
 	if (!target)
 		return;
 	qemu = rs_qemu_of(target);
+	qemu->holds = false;
 	rs_qemu_resume(target, NULL);
 	if (qemu->owned) {
 		if (!qemu->ended)
@@ -428,6 +470,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.ready = rs_qemu_ready,
 		.pause = rs_qemu_pause,
 		.resume = rs_qemu_resume,
+		.hold = rs_qemu_hold,
 		.read_phys = rs_qemu_read_phys,
 		.read_text = qemu->borrowed ? rs_qemu_read_text : NULL,
 		.write_text = rs_qemu_write_text,
@@ -435,6 +478,8 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 		.clock_hz = q_clock_hz,
 		.nudge = q_nudge,
 		.dump = qemu->borrowed && !qemu->owned ? NULL : rs_qemu_dump,
+		.reset = q_reset,
+		.booted = q_booted,
 		.stop = q_stop,
 		.destroy = q_destroy,
 	};

@@ -26,7 +26,7 @@ bool rs_qemu_ready(struct rs_target *target)
 {
 	struct rs_qemu *qemu = rs_qemu_of(target);
 
-	if (qemu->ended || qemu->gdb || qemu->monitor->away)
+	if (qemu->ended || rs_qemu_stopped_by(qemu) || qemu->monitor->away)
 		return true;
 	/* A pause fails at once then. */
 	if (rs_monitor_is_silent(qemu->monitor))

@@ -30,7 +30,8 @@ static int read_guest(struct rs_qemu *qemu, uint64_t at, void *out, size_t size,
 	int64_t offset;
 
 	if (qemu->borrowed)
-		return rs_guestmem_read(qemu->guestmem, qemu->gdb, at, out, size, err);
+		return rs_guestmem_read(qemu->guestmem, rs_qemu_stopped_by(qemu), at, out, size,
+					err);
 	offset = ram_at(qemu, at, size);
 	if (offset < 0)
 		return rs_error_set(err, EFAULT, "no memory at guest-physical 0x%" PRIx64, at);
@@ -140,7 +141,7 @@ int rs_qemu_read_text(struct rs_target *target, const struct rs_text_patch *patc
 			reads[n++] = (struct rs_gdb_read){pieces[k].at.v, now[i] + pieces[k].offset,
 							  pieces[k].size};
 	}
-	if (qemu->gdb) {
+	if (rs_qemu_stopped_by(qemu)) {
 		rc = read_back(qemu, reads, n, bad, err);
 	} else {
 		rc = 0;
@@ -161,7 +162,7 @@ int rs_qemu_write_text(struct rs_target *target, const struct rs_text_patch *pat
 
 	if (qemu->ended)
 		return rs_error_set(err, ESRCH, "QEMU has ended");
-	if (!qemu->gdb)
+	if (!rs_qemu_stopped_by(qemu))
 		return rs_error_set(err, EPERM, "text is written only while paused");
 	rs_monitor_drain(qemu->monitor);
 	if (qemu->resumed_by_other)

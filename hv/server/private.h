@@ -90,6 +90,9 @@ void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection);
 void rs_server_connect_ktrace(struct rs_server *server);
 void rs_server_connect_guest_command(struct rs_server *server);
 
+/* inject.c */
+void rs_server_connect_inject(struct rs_server *server);
+
 /* threads.c */
 void rs_server_connect_threads(struct rs_server *server);
 

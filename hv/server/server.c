@@ -653,6 +653,7 @@ static void connect_methods(struct rs_server *server)
 	rs_server_connect_wishes(server);
 	rs_server_connect_ktrace(server);
 	rs_server_connect_guest_command(server);
+	rs_server_connect_inject(server);
 	rs_server_connect_threads(server);
 	rs_server_connect_engines(server);
 	rs_server_connect_examine(server);

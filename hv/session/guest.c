@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads what the guest says about itself: copies it once, bounds it, then uses it. */
-#include "session/private.h"
+#include "session/faults_private.h"
 
 #include <errno.h>
 #include <rs-trace-escape.h>
@@ -15,6 +15,7 @@ static void forget_boot(struct rs_source *source)
 	source->described++;
 	rs_source_forget_events(source);
 	rs_source_sites_reset(source);
+	rs_source_forget_text_faults(source);
 	rs_trace_table_forget(source->table);
 	memset(source->providers, 0,
 	       source->region->header.section[RS_SEC_PROVIDERS].count * sizeof(*source->providers));
@@ -199,6 +200,8 @@ static void greet(struct rs_source *source)
 	struct rs_error err = {0};
 
 	rs_host_note_boot(source);
+	if (source->target->ops->booted)
+		source->target->ops->booted(source->target);
 	/* No guest has done anything yet when the host reports. */
 	if (!source->session->hello_at && !rs_source_is_host(source))
 		source->session->hello_at = g_get_monotonic_time();

@@ -104,6 +104,12 @@ void rs_host_note_detach(const struct rs_source *source, const char *reason)
 	rs_host_tell_detach(host_of(source), source->number, reason);
 }
 
+void rs_host_note_fault(const struct rs_source *source, uint32_t number, const char *text,
+			enum rs_host_fault state)
+{
+	rs_host_tell_fault(host_of(source), source->number, number, text, state);
+}
+
 /* ---- life ---- */
 
 /* One for each vCPU whose exits are told. */

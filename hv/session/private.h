@@ -25,6 +25,8 @@
  *     commands.c what the host asks of a guest's agent
  *     engines.c, engine_calls.c, engine_news.c
  *                engines on the host, attached to threads of guests
+ *     faults.c, fault_memory.c
+ *                faults that are injected; fault.c reads their text
  *     answers.c  takes requests of a guest, and answers them at once or later
  *
  * struct rs_source holds what is known about a source and its events. struct rs_session holds what
@@ -34,6 +36,7 @@
 #define RS_HV_SESSION_PRIVATE_H
 
 #include "clock/clock.h"
+#include "host/host.h"
 #include "session/owners.h"
 #include "patch/patcher.h"
 #include "region/publish.h"
@@ -45,6 +48,7 @@
 struct rs_asking;
 struct rs_commands;
 struct rs_engines;
+struct rs_faults;
 struct rs_filter_error;
 struct rs_filters;
 struct rs_journal_report;
@@ -139,6 +143,7 @@ struct rs_source {
 	bool unfinished;   /* its turn ended within the last look at its table */
 	bool incompatible; /* said once */
 	bool paused;       /* by hand */
+	uint32_t stalled;  /* by so many faults */
 	bool ending;       /* its end is being noted: another one, meanwhile, does not count */
 	bool end_waits;    /* the target ended out of a batch: `end` is noted when that is done */
 	bool ended;
@@ -159,6 +164,7 @@ struct rs_session {
 	struct rs_engines *engines; /* of all sources */
 	char *core;                 /* the file for a guest's memory; NULL: not wanted, or tried */
 	bool has_core;              /* it was written */
+	struct rs_faults *faults;   /* likewise: those that last */
 	struct rs_source_stat past; /* of sources that are gone */
 	uint32_t sources_made;      /* sources made so far: the number of the newest */
 	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
@@ -208,6 +214,8 @@ void rs_host_note_boot(const struct rs_source *source);
 void rs_host_note_reset(const struct rs_source *source);
 void rs_host_note_panic(const struct rs_source *source, const char *why);
 void rs_host_note_detach(const struct rs_source *source, const char *reason);
+void rs_host_note_fault(const struct rs_source *source, uint32_t number, const char *text,
+			enum rs_host_fault state);
 /* The patcher tells of what it does. Once it is made. */
 void rs_host_watch_patches(struct rs_source *source);
 /* Before all other sources. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/private.h"
+#include "session/faults_private.h"
 
 #include "base/say.h"
 #include <errno.h>
@@ -82,6 +82,7 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		rs_source_ask_on(source);
 	rs_source_tend_commands(source, now);
 	rs_source_tend_engines(source);
+	rs_source_tend_faults(source);
 	if (has_more(source) || rs_source_asks(source))
 		return 0;
 	if (!mailboxes)
@@ -250,6 +251,7 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 	session->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	session->owners = rs_owners_new();
 	session->engines = rs_engines_new();
+	session->faults = rs_faults_new();
 	session->memories = g_ptr_array_new_with_free_func(rs_session_free_memory);
 	session->listeners = g_ptr_array_new();
 	session->laters = rs_laters_new();
@@ -361,6 +363,7 @@ void rs_session_destroy(struct rs_session *session)
 	g_ptr_array_unref(session->memories);
 	rs_owners_free(session->owners);
 	rs_engines_free(session->engines);
+	rs_faults_free(session->faults);
 	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);
@@ -442,6 +445,7 @@ void rs_session_stop(struct rs_session *session, const char *why)
 
 		if (!source->started || source->ended)
 			continue;
+		rs_source_end_faults(source);
 		/* It goes on without us. */
 		if (source->target->ops->borrowed && rs_source_detach(source, &err))
 			rs_session_say(session, "%s", err.message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/private.h"
+#include "session/faults_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +29,7 @@ void rs_source_set_ended(struct rs_source *source, const struct rs_target_end *e
 	 */
 	rs_source_refresh(source);
 	source->ended = true;
+	rs_source_drop_faults(source);
 	rs_source_forget_askings(source);
 	rs_source_end_commands(source, "the guest has ended");
 	rs_source_end_engines(source);
@@ -361,6 +362,7 @@ int rs_source_detach(struct rs_source *source, struct rs_error *err)
 
 	if (!source->started || source->ended)
 		return 0;
+	rs_source_end_faults(source);
 	ret = put_back(source, err);
 	if (ret && source->target->let_run) {
 		rs_source_resume(source, NULL);
@@ -416,7 +418,7 @@ static bool stands_still(const struct rs_source *source)
 	/* A guest's processes stand still with the guest; those of this host do not. */
 	if (machine && !host_path && stands_still(machine))
 		return true;
-	return source->paused || source->target->held;
+	return source->paused || source->stalled || source->target->held;
 }
 
 enum rs_session_state rs_source_state(const struct rs_source *source)

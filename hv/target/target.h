@@ -192,9 +192,24 @@ struct rs_target_ops {
 	 * the target has no memory of its own.
 	 */
 	int (*dump)(struct rs_target *target, const char *path, struct rs_error *err);
+	 * While it is paused: the vCPUs whose bits are set in `cpus`, one for each of
+	 * target->vcpus, stay where they are when resume() lets the others go on, until another
+	 * call. NULL: none stays. -E2BIG: too many would go on. NULL op: it cannot do that.
+	 */
+	int (*hold)(struct rs_target *target, const uint64_t *cpus, struct rs_error *err);
+	/*
+	 * Resets the machine, as its button would. events.reset follows: it boots anew, and is not
+	 * ended by that. NULL: it cannot be reset.
+	 */
+	int (*reset)(struct rs_target *target, struct rs_error *err);
+
+	/* Since then, the guest's agent has reported. From now on a reset is the guest's own. */
+	void (*booted)(struct rs_target *target);
 
 	/* Asks the guest to end; `ended` follows. */
 	void (*stop)(struct rs_target *target, const char *why);
+	/* Ends it at once, without asking. NULL: stop() does so. Not of one that is `borrowed`. */
+	void (*kill)(struct rs_target *target, const char *why);
 	/* Leaves the guest running without us if that is possible (QEMU). Otherwise ends it. */
 	void (*destroy)(struct rs_target *target);
 };

@@ -42,6 +42,7 @@ struct rs_vcpu {
 	pthread_t thread;
 	bool started;
 	bool in_guest;     /* under vmm->lock */
+	bool held;         /* likewise: it stays outside when the others go on */
 	bool call_pending; /* likewise: it waits for the session to take a request */
 	uint32_t call_slot;
 	uint64_t exits;   /* written by the vCPU's thread, relaxed */

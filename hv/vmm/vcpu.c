@@ -210,7 +210,7 @@ static bool enter(struct rs_vcpu *vcpu)
 	bool go;
 
 	pthread_mutex_lock(&vmm->lock);
-	while (vmm->paused && !vmm->ending)
+	while ((vmm->paused || vcpu->held) && !vmm->ending)
 		pthread_cond_wait(&vmm->go, &vmm->lock);
 	go = !vmm->ending;
 	vcpu->in_guest = go;

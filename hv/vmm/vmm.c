@@ -184,6 +184,18 @@ static int vmm_resume(struct rs_target *target, struct rs_error *err)
 	return 0;
 }
 
+/* All are outside now. enter() keeps those that are held there. */
+static int vmm_hold(struct rs_target *target, const uint64_t *cpus, struct rs_error *err)
+{
+	struct rs_vmm *vmm = vmm_of(target);
+
+	pthread_mutex_lock(&vmm->lock);
+	for (uint32_t i = 0; i < target->vcpus; i++)
+		vmm->vcpu[i].held = cpus && cpus[i / 64] >> i % 64 & 1;
+	pthread_mutex_unlock(&vmm->lock);
+	return 0;
+}
+
 /* Host address of guest-physical [at, at + size). NULL: it does not lie in one piece of memory. */
 static uint8_t *memory_at(struct rs_vmm *vmm, uint64_t at, uint64_t size)
 {
@@ -333,6 +345,7 @@ static const struct rs_target_ops vmm_ops = {
 	.start = vmm_start,
 	.pause = vmm_pause,
 	.resume = vmm_resume,
+	.hold = vmm_hold,
 	.read_phys = vmm_read_phys,
 	.write_text = vmm_write_text,
 	.stats = vmm_stats,

@@ -48,6 +48,7 @@ static const Group of_specs[] = {
 	{"trace", {"enable", "filter", "ring-size", "mode", "host", "loss", "duration", "core"}},
 	{"parameters", {NULL}},
 	{"matrix", {NULL}},
+	{"fault ", {"inject", "at", "on"}},
 	{"expect ", {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
 		     "count", "rate",  "then", "after", "same", "open",   "within",       "since",
 		     "until", "bind",  "is",   "key",   "p50",  "p90",    "p99",          "max"}},

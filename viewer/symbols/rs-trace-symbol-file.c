@@ -157,6 +157,24 @@ guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file)
 	return file->symbols->len;
 }
 
+guint rs_trace_symbol_file_find(const RsTraceSymbolFile *file, const char *name, guint64 *at,
+				guint64 *size)
+{
+	guint found = 0;
+
+	for (guint i = 0; i < file->symbols->len; i++) {
+		const Symbol *symbol = &g_array_index(file->symbols, Symbol, i);
+
+		if (strcmp(name_of(file, symbol), name))
+			continue;
+		if (!found++) {
+			*at = symbol->at;
+			*size = symbol->size;
+		}
+	}
+	return found;
+}
+
 /* ---- in a source ---- */
 
 static gboolean is_of(const RsTraceSymbolFile *file, const struct rs_provider *entry,

@@ -39,6 +39,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSymbolFile, rs_trace_symbol_file_unref)
 
 guint rs_trace_symbol_file_count(const RsTraceSymbolFile *file);
 
+/*
+ * How many symbols have this name. The first one's address in the file, and its size in bytes (0:
+ * not known). Of names for one address only one is known.
+ */
+guint rs_trace_symbol_file_find(const RsTraceSymbolFile *file, const char *name, guint64 *at,
+				guint64 *size);
+
 /* Where and when the image lies in a source. */
 typedef struct {
 	guint64 bias; /* to be added to the file's addresses */

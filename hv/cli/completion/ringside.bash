@@ -110,7 +110,7 @@ _ringside()
 		COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')
 			$(_ringside_domains)" -- "$cur"))
 		;;
-	trace | record | snapshot | ktrace | kdump | engine | stat | ring | stop | pause | resume)
+	trace | record | snapshot | ktrace | kdump | engine | stat | ring | inject | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	esac

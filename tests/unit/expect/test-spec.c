@@ -22,7 +22,7 @@ static void test_mistakes(void)
 		 "           ^"},
 		{"[nix]\n",
 		 "a.spec:1: there is no group 'nix', but test, guest, trace, parameters, "
-		 "matrix, expect NAME\n"
+		 "matrix, fault NAME, expect NAME\n"
 		 "    [nix]\n"
 		 "    ^~~~~"},
 		{"[test]\n about\n", "a.spec:2: this is no KEY = VALUE\n"

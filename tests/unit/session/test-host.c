@@ -3,12 +3,9 @@
 #include "session/session.h"
 
 #include "sham.h"
+#include "told.h"
 #include <errno.h>
 #include <ringside/control.h>
-#include <rs-trace-feed.h>
-#include <rs-trace-follower.h>
-#include <rs-trace-live.h>
-#include <rs-trace-text.h>
 #include <string.h>
 
 #define VCPUS 2u
@@ -56,43 +53,10 @@ static void tear_down(struct fixture *f, gconstpointer data)
 	sham_free(f->sham);
 }
 
-/* ---- what it has recorded ---- */
-
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
-{
-	GString *out = data;
-
-	if (!record->event)
-		return;
-	g_string_append_printf(out, "%u %s ", record->ring, record->event->name);
-	rs_trace_text_message(out, record);
-	g_string_append_c(out, '\n');
-}
-
-/* A line for each record: its ring, the event and its text. To be freed. */
-static char *told(const struct fixture *f)
-{
-	GString *out = g_string_new(NULL);
-	const RsTraceFollowerConfig config = {.record = on_record, .data = out};
-	RsTraceSink *follower = rs_trace_follower_new(&config);
-	RsTraceFeed *feed = rs_trace_feed_new(
-		rs_trace_live_new(rs_source_region(f->host), RS_TRACE_FROM_START, 0, NULL),
-		follower, 0, NULL);
-
-	follower->ops->begin_round(follower);
-	rs_trace_feed_read(feed, 0);
-	rs_trace_feed_finish(feed);
-	follower->ops->end(follower);
-	g_assert_cmpuint(rs_trace_follower_bad(follower), ==, 0);
-	rs_trace_feed_free(feed);
-	follower->ops->free(follower);
-	return g_string_free(out, FALSE);
-}
-
 /* What it has told must match this pattern: `*` for what differs from run to run. */
 static void expect(const struct fixture *f, const char *pattern)
 {
-	g_autofree char *all = told(f);
+	g_autofree char *all = told_by(f->host);
 
 	if (!g_pattern_match_simple(pattern, all))
 		g_error("got\n%sbut not\n%s", all, pattern);
