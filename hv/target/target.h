@@ -192,6 +192,8 @@ struct rs_target_ops {
 	 * the target has no memory of its own.
 	 */
 	int (*dump)(struct rs_target *target, const char *path, struct rs_error *err);
+
+	/*
 	 * While it is paused: the vCPUs whose bits are set in `cpus`, one for each of
 	 * target->vcpus, stay where they are when resume() lets the others go on, until another
 	 * call. NULL: none stays. -E2BIG: too many would go on. NULL op: it cannot do that.

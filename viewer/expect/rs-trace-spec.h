@@ -62,9 +62,6 @@ void rs_trace_spec_give(RsTraceSpec *spec, const char *name, const char *value);
 /* Of groups "KIND NAME" the names, in their order; to be freed. */
 GStrv rs_trace_spec_named(const RsTraceSpec *spec, const char *kind);
 
- to be freed. */
-GStrv rs_trace_spec_groups(const RsTraceSpec *spec, const char *prefix);
-
 /*
  * The value of a key in this case; to be freed. NULL: there is none, or *error: a
  * "${NAME}" stands for nothing.
