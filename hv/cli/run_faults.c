@@ -12,6 +12,7 @@
 
 #define MARK " @ "
 #define NS_PER_MS 1000000u
+#define LOOK_MS 2u
 
 struct planned {
 	struct rs_run_faults *all;
@@ -26,6 +27,7 @@ struct rs_run_faults {
 	struct rs_session *session;
 	GPtrArray *planned; /* of struct planned */
 	bool greeted;
+	gint64 patient_until; /* g_get_monotonic_time() */
 	int code;
 };
 
@@ -108,12 +110,29 @@ static void on_event(void *data)
 	inject(data);
 }
 
+/* Where symbols lie is known once a guest has registered its events, right after its hello. */
+static bool has_events(struct rs_session *session)
+{
+	g_autoptr(GArray) list = rs_session_list(session, "*");
+
+	for (guint i = 0; i < list->len; i++) {
+		if (!rs_source_is_host(g_array_index(list, struct rs_session_event, i).source))
+			return true;
+	}
+	return false;
+}
+
 static gboolean on_time(gpointer data)
 {
 	struct planned *planned = data;
 
 	planned->timer = 0;
-	inject(planned);
+	if (g_get_monotonic_time() < planned->all->patient_until &&
+	    !has_events(planned->all->session))
+		planned->timer =
+			g_timeout_add_full(G_PRIORITY_HIGH, LOOK_MS, on_time, planned, NULL);
+	else
+		inject(planned);
 	return G_SOURCE_REMOVE;
 }
 
@@ -159,6 +178,7 @@ void rs_run_faults_hello(struct rs_run_faults *faults, const struct rs_source *s
 	if (!faults || faults->greeted || rs_source_joined(source))
 		return;
 	faults->greeted = true;
+	faults->patient_until = g_get_monotonic_time() + RS_SESSION_START_MS * 1000;
 	for (guint i = 0; i < faults->planned->len; i++) {
 		struct planned *planned = faults->planned->pdata[i];
 		uint64_t ns = 0;

@@ -338,6 +338,11 @@ static void judge(struct rs_test_case *test)
 	const int code = rs_test_run_code(test->run);
 	enum rs_test_verdict verdict = rs_test_judge(&judge, test->checks);
 
+	/* The run has refused what the spec asks for. */
+	if (code == RS_CLI_USAGE) {
+		verdict = RS_TEST_BROKEN;
+		g_clear_pointer(&judge.why, g_free);
+	}
 	/* The trace is not whole, or the run has died: nobody knows. */
 	if (verdict == RS_TEST_PASSED && code != RS_CLI_OK && code != RS_CLI_GUEST_CODE) {
 		verdict = RS_TEST_NOT_RUN;

@@ -61,12 +61,12 @@ struct rs_qemu {
 	bool left;                  /* files of a dead session are about it */
 	bool released;              /* stop() was called */
 	bool resetting; /* one of ours, by us: until it has booted a reset does not end it */
-	gint64 reset;               /* when it was reset, which is to be told; 0: no */
-	bool panicked;              /* its guest has said so since the last reset … */
-	gint64 panic;               /* … which is to be told, and when; 0: no */
-	char *machine;              /* its name */
-	char *via;                  /* how it is reached */
-	char *news;                 /* to be told */
+	gint64 reset;   /* when it was reset, which is to be told; 0: no */
+	bool panicked;  /* its guest has said so since the last reset … */
+	gint64 panic;   /* … which is to be told, and when; 0: no */
+	char *machine;  /* its name */
+	char *via;      /* how it is reached */
+	char *news;     /* to be told */
 	struct rs_guestmem *guestmem;
 	GSource *teller;
 

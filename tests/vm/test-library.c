@@ -346,7 +346,7 @@ static void test_spec(void)
 	g_assert_null(from_spec("[guest]\ndemo = true\nkernell = x\n", 0, &error));
 	assert_says(&error, RS_TEST_ERROR_BAD_ARGUMENT, "a.spec:3: ");
 	g_assert_null(from_spec("[trace]\nenable = *\n", 0, &error));
-	assert_says(&error, RS_TEST_ERROR_BAD_ARGUMENT, "one of kernel, demo and hosted");
+	assert_says(&error, RS_TEST_ERROR_BAD_ARGUMENT, "one of kernel, demo, hosted");
 }
 
 /* ---- what goes wrong ---- */
