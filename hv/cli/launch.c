@@ -484,8 +484,10 @@ static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint num
 		ret = rs_machine_end_guest(run_dir, name, err);
 	else if (!ret)
 		ret = put_right(journal, &report, err);
-	if (has_ended(ret))
+	if (has_ended(ret)) {
+		rs_machine_forget_guest(run_dir, name);
 		ret = 0;
+	}
 	/* The text that it is about is no more, or is right again. */
 	if (!ret)
 		g_unlink(journal);

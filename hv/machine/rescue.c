@@ -130,14 +130,8 @@ int rs_machine_end_guest(const char *run_dir, const char *name, struct rs_error 
 	gint64 until = g_get_monotonic_time() + PATIENCE_US;
 	struct rs_target *target = NULL;
 	bool ended = false;
-	int ret;
+	int ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
 
-	/* Who has killed its session may have killed it, too. */
-	if (rs_qemu_left_ended(run_dir, name)) {
-		rs_qemu_forget_left(run_dir, name);
-		return 0;
-	}
-	ret = rs_qemu_attach(run_dir, name, NULL, &target, err);
 	if (ret)
 		return ret;
 	target->events.data = &ended;
@@ -149,6 +143,11 @@ int rs_machine_end_guest(const char *run_dir, const char *name, struct rs_error 
 	}
 	target->ops->destroy(target);
 	return ended ? 0 : rs_error_set(err, ETIMEDOUT, "its QEMU does not end");
+}
+
+void rs_machine_forget_guest(const char *run_dir, const char *name)
+{
+	rs_qemu_forget_left(run_dir, name);
 }
 
 bool rs_machine_guest_lives(const char *qmp)

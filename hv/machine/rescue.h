@@ -47,6 +47,8 @@ int rs_machine_rescue_reached(const char *run_dir, const char *name, const char 
  * gives them; -ETIMEDOUT.
  */
 int rs_machine_end_guest(const char *run_dir, const char *name, struct rs_error *err);
+/* Removes what is in DIR about a guest that has ended. */
+void rs_machine_forget_guest(const char *run_dir, const char *name);
 
 /* Whether a QEMU listens at its control socket, which is a path. */
 bool rs_machine_guest_lives(const char *qmp);

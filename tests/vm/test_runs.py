@@ -415,8 +415,9 @@ def test_interrupted_twice():
     """Who is in a hurry does not wait for a guest's end, and leaves nothing behind either."""
     folder('twice')
     test, found = begin(2)
-    for process in found:
-        if process[0] in [child[0] for child in children(test.process.pid)]:
+    # Below us are their supervisors.
+    for supervisor in children(test.process.pid):
+        for process in children(supervisor[0]):
             os.kill(process[0], signal.SIGSTOP)
     test.process.send_signal(signal.SIGINT)
     wait_for('no end', lambda: not test.process.poll())
