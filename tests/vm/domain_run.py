@@ -282,7 +282,7 @@ def test_specs(place):
     place.check_clean()
     for guest, expect, line in (
             (f'domain = {domain.name}', greeting, 'the console of a domain'), ('template = x.nix', tasks, 'no such file'),
-            (f'domain = {domain.name}\ndemo = true', tasks, 'a guest is one of'), ('demo = true', tasks, 'it is for domain'),
+            (f'domain = {domain.name}\ndemo = true', tasks, 'a guest is one of'), ('demo = true', tasks, 'this is for domain'),
             ('domain = x.xml', tasks, 'a file is a template')):
         write_spec('wrong', place, guest, expect)
         done = rs('test', 'wrong.spec')
