@@ -382,7 +382,8 @@ void rs_agent_note_exit(uint32_t code);
 /*
  * Says that task `pid` of process `tgid` (0: not known) is called `comm` (up to RS_COMM_LEN bytes,
  * or NUL-terminated) from now on: at fork, exec and rename. Tasks that fire an event are noted
- * without it. Does not block; any context.
+ * without it. But a task whose pid had another owner may then keep that one's name: nobody looks at
+ * the name while events of one pid follow each other on a CPU. Does not block; any context.
  */
 void rs_agent_cmdline(uint32_t pid, uint32_t tgid, const char *comm);
 

@@ -134,7 +134,8 @@ static inline void *rs_cpu_slot_load(uint64_t slot)
 }
 
 /* The running task of this vCPU: its pid goes into each record; its thread group (0: none) and its
- * name, up to RS_COMM_LEN bytes, go into the trace's memory of names. Interrupts off. */
+ * name, up to RS_COMM_LEN bytes, go into the trace's memory of names. Interrupts off.
+ * A new task whose pid another had, and a task that is renamed, need rs_agent_cmdline() too. */
 void rs_set_task(uint32_t pid, uint32_t tgid, const char *comm);
 uint32_t rs_pid(void);
 

@@ -103,6 +103,7 @@ static uint32_t spawn(const char *comm, void (*run)(uint64_t arg), uint64_t arg,
 	if (pid == 1)
 		demo_ktrace_option();
 	trace_task_create(task->parent, pid, task->comm);
+	rs_agent_cmdline(pid, pid, task->comm);
 	if (self && self->pid) {
 		task->ktrace_proc.pgid = self->ktrace_proc.pgid;
 		rs_ktrace_fork(&self->ktrace_proc, &task->ktrace_proc);
@@ -141,6 +142,7 @@ static void name_task(struct task *task, const char *name)
 	bool on = lock_irq(&sched_lock);
 	rs_snprintf(task->comm, sizeof task->comm, "%s", name);
 	rs_set_task(task->pid, task->pid, task->comm);
+	rs_agent_cmdline(task->pid, task->pid, task->comm);
 	unlock_irq(&sched_lock, on);
 }
 
