@@ -94,3 +94,20 @@ int rs_output_write(const struct rs_output *output, const char *text, size_t siz
 		*done = written;
 	return ret;
 }
+
+int rs_output_write_file(const char *path, const char *text, size_t size)
+{
+	const gint64 never = 0;
+	struct rs_output output;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	rs_output_init(&output, fd);
+	ret = rs_output_write(&output, text, size, &never, NULL);
+	rs_output_deinit(&output);
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret;
+}

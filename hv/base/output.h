@@ -35,4 +35,7 @@ void rs_output_deinit(struct rs_output *output);
 int rs_output_write(const struct rs_output *output, const char *text, size_t size,
 		    const gint64 *until, size_t *done);
 
+/* Makes this the content of a file, or writes it to the device or pipe of that name. -errno. */
+int rs_output_write_file(const char *path, const char *text, size_t size);
+
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/ends.h"
 
+#include "base/output.h"
 #include "cli/verb.h"
-#include <rs-trace-escape.h>
+
 #include <json-glib/json-glib.h>
+#include <rs-trace-escape.h>
 #include <signal.h>
+#include <string.h>
 
 const char *rs_ends_why(int signal)
 {
@@ -88,7 +91,7 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	g_autoptr(JsonBuilder) builder = json_builder_new();
 	g_autoptr(JsonNode) root = NULL;
 	g_autofree char *text = rs_trace_escape(end ? end->text : "", -1, NULL), *json = NULL;
-	g_autoptr(GError) error = NULL;
+	int ret;
 
 	json_builder_begin_object(builder);
 	rs_cli_add_text(builder, "end", end ? reasons[end->reason] : "");
@@ -108,7 +111,6 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	json_builder_end_object(builder);
 	root = json_builder_get_root(builder);
 	json = json_to_string(root, FALSE);
-	if (!g_file_set_contents(path, json, -1, &error))
-		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
-	return RS_CLI_OK;
+	ret = rs_output_write_file(path, json, strlen(json));
+	return ret ? rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(-ret)) : RS_CLI_OK;
 }

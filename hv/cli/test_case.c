@@ -17,13 +17,11 @@
 #define MESSAGES_MAX 65536u
 
 /* Where a case is. It waits for fixtures one by one. */
-enum phase { WAITING, FIXTURES, RUNNING, OVER };
+enum phase { WAITING, FIXTURES, RUNNING, JUDGING, OVER };
 
 /* A run of several cases. */
 struct rs_test_shared {
-	unsigned int users; /* that are not over */
-	RsTraceSetup *setup;
-	struct rs_test_faults faults;
+	unsigned int users;      /* that are not over */
 	struct rs_test_run *run; /* NULL: not begun */
 };
 
@@ -44,9 +42,8 @@ struct rs_test_case {
 	bool stopping;
 	guint idle;
 	struct rs_test_outcome outcome;
+	struct rs_test_judgement *judgement; /* whose texts the outcome's are; NULL: none */
 	char *why, *story, *first_why;
-	GArray *checks;   /* of struct rs_test_check */
-	GPtrArray *found; /* what their texts are of */
 };
 
 static void attempt(struct rs_test_case *test);
@@ -93,8 +90,7 @@ static void settle_broken(struct rs_test_case *test, const GError *error)
 static void forget(struct rs_test_case *test)
 {
 	set_story(test, NULL);
-	g_array_set_size(test->checks, 0);
-	g_clear_pointer(&test->found, g_ptr_array_unref);
+	g_clear_pointer(&test->judgement, rs_test_judgement_free);
 	test->outcome.checks = NULL;
 	test->outcome.n_checks = test->outcome.line = 0;
 	test->outcome.evidence = NULL;
@@ -117,7 +113,7 @@ bool rs_test_case_has_tag(const struct rs_test_case *test, const char *tag)
 
 int64_t rs_test_case_running_us(const struct rs_test_case *test)
 {
-	if (test->phase != RUNNING && test->phase != FIXTURES)
+	if (test->phase == WAITING || test->phase == OVER)
 		return -1;
 	return test->run ? rs_test_run_us(test->run) : 0;
 }
@@ -281,7 +277,6 @@ struct rs_test_case *rs_test_case_new(const struct rs_test_case_config *config)
 	g_autoptr(GError) error = NULL;
 
 	test->config = *config;
-	test->checks = g_array_new(FALSE, TRUE, sizeof(struct rs_test_check));
 	test->fixtures = g_ptr_array_new();
 	take_name(test, spec);
 	if (!spec)
@@ -319,58 +314,65 @@ static enum rs_test_verdict judge_fixtures(const struct rs_test_case *test, char
 	return RS_TEST_PASSED;
 }
 
-/* The run has a trace and a result. */
-static void judge(struct rs_test_case *test)
+/* The run had a trace and a result, and now has a judgement. */
+static void take_judgement(struct rs_test_case *test)
+{
+	struct rs_test_judgement *is = test->judgement;
+	const int code = rs_test_run_code(test->run);
+
+	/* The run has refused what the spec asks for. */
+	if (code == RS_CLI_USAGE) {
+		is->verdict = RS_TEST_BROKEN;
+		g_clear_pointer(&is->why, g_free);
+	}
+	/* The trace is not whole, or the run has died: nobody knows. */
+	if (is->verdict == RS_TEST_PASSED && code != RS_CLI_OK && code != RS_CLI_GUEST_CODE) {
+		is->verdict = RS_TEST_NOT_RUN;
+		g_clear_pointer(&is->why, g_free);
+	} else if (is->verdict == RS_TEST_PASSED) {
+		is->verdict = judge_fixtures(test, &is->why);
+	}
+	if (is->verdict != RS_TEST_PASSED && !is->why)
+		is->why = rs_test_run_last_message(test->run);
+	test->outcome.checks = (const struct rs_test_check *)(const void *)is->checks->data;
+	test->outcome.n_checks = is->checks->len;
+	test->outcome.line = is->line;
+	set_story(test, g_steal_pointer(&is->story));
+	settle(test, is->verdict, g_steal_pointer(&is->why));
+	if (is->verdict == RS_TEST_NOT_RUN || code == RS_CLI_USAGE)
+		show_messages(test);
+}
+
+static void on_judged(void *data);
+
+static void begin_judging(struct rs_test_case *test)
 {
 	g_autofree char *trace = rs_test_run_file(test->run, RS_TEST_RUN_TRACE);
 	g_autofree char *result = rs_test_run_file(test->run, RS_TEST_RUN_RESULT);
 	g_autofree char *serial = rs_test_run_console(test->run);
-	struct rs_test_judge judge = {.expectations = test->expectations,
-				      .may_lose = test->setup->may_lose,
-				      .enabled = test->setup->enabled,
-				      .trace = trace,
-				      .result = result,
-				      .serial = serial,
-				      .may_go_on = test->setup->duration_ns != 0,
-				      .may_be_killed = test->faults.kills,
-				      .has_faults = test->faults.options->len > 0,
-				      .timeout_ns = test->setup->timeout_ns};
-	const int code = rs_test_run_code(test->run);
-	enum rs_test_verdict verdict = rs_test_judge(&judge, test->checks);
+	const struct rs_test_judge_config config = {.expectations = test->expectations,
+						    .may_lose = test->setup->may_lose,
+						    .enabled = test->setup->enabled,
+						    .trace = trace,
+						    .result = result,
+						    .serial = serial,
+						    .may_go_on = test->setup->duration_ns != 0,
+						    .may_be_killed = test->faults.kills,
+						    .has_faults = test->faults.options->len > 0,
+						    .timeout_ns = test->setup->timeout_ns,
+						    .done = on_judged,
+						    .data = test};
 
-	/* The run has refused what the spec asks for. */
-	if (code == RS_CLI_USAGE) {
-		verdict = RS_TEST_BROKEN;
-		g_clear_pointer(&judge.why, g_free);
-	}
-	/* The trace is not whole, or the run has died: nobody knows. */
-	if (verdict == RS_TEST_PASSED && code != RS_CLI_OK && code != RS_CLI_GUEST_CODE) {
-		verdict = RS_TEST_NOT_RUN;
-		g_clear_pointer(&judge.why, g_free);
-	} else if (verdict == RS_TEST_PASSED) {
-		verdict = judge_fixtures(test, &judge.why);
-	}
-	if (verdict != RS_TEST_PASSED && !judge.why)
-		judge.why = rs_test_run_last_message(test->run);
-	test->found = judge.found;
-	test->outcome.checks = (const struct rs_test_check *)(const void *)test->checks->data;
-	test->outcome.n_checks = test->checks->len;
-	test->outcome.line = judge.line;
-	set_story(test, judge.story);
-	settle(test, verdict, judge.why);
-	if (verdict == RS_TEST_NOT_RUN || code == RS_CLI_USAGE)
-		show_messages(test);
+	test->phase = JUDGING;
+	test->judgement = rs_test_judge(&config);
 }
 
-static void judge_run(struct rs_test_case *test)
+/* Of a run that has left nothing to judge. */
+static void settle_run(struct rs_test_case *test)
 {
 	char *why = g_strdup(rs_test_run_why(test->run));
 
 	switch (rs_test_run_end(test->run)) {
-	case RS_TEST_RUN_ENDED:
-		g_free(why);
-		judge(test);
-		return;
 	case RS_TEST_RUN_NO_TRACE:
 		settle(test,
 		       rs_test_run_code(test->run) == RS_CLI_USAGE ? RS_TEST_BROKEN
@@ -381,8 +383,7 @@ static void judge_run(struct rs_test_case *test)
 	case RS_TEST_RUN_TOO_LARGE:
 		settle(test, RS_TEST_FAILED, why);
 		break;
-	case RS_TEST_RUN_STOPPED:
-	case RS_TEST_RUN_NO_SETUP:
+	default:
 		settle(test, RS_TEST_NOT_RUN, why);
 		break;
 	}
@@ -443,11 +444,9 @@ static gboolean on_retry(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-static void on_over(void *data)
+/* It has its verdict. */
+static void end_attempt(struct rs_test_case *test)
 {
-	struct rs_test_case *test = data;
-
-	judge_run(test);
 	test->outcome.attempts++;
 	if (!tries_again(test)) {
 		test->outcome.first_why = test->first_why;
@@ -459,9 +458,28 @@ static void on_over(void *data)
 	/* Another one would be judged by the same run. */
 	let_shared_go(test);
 	forget(test);
+	test->phase = RUNNING;
 	g_clear_pointer(&test->run, rs_test_run_unref);
 	/* The run is still telling us that it is over. It clears its folder when it goes. */
 	test->idle = g_idle_add(on_retry, test);
+}
+
+static void on_judged(void *data)
+{
+	take_judgement(data);
+	end_attempt(data);
+}
+
+static void on_over(void *data)
+{
+	struct rs_test_case *test = data;
+
+	if (rs_test_run_end(test->run) == RS_TEST_RUN_ENDED) {
+		begin_judging(test);
+		return;
+	}
+	settle_run(test);
+	end_attempt(test);
 }
 
 static struct rs_test_run *make_run(struct rs_test_case *test)
@@ -479,14 +497,8 @@ static struct rs_test_run *make_run(struct rs_test_case *test)
 
 	if (!shared)
 		return rs_test_run_new(&config);
-	if (!shared->run) {
-		/* The case may be gone before the run. */
-		shared->setup = make_setup(test, test->spec, NULL);
-		rs_test_faults_read(test->spec, &shared->faults, NULL);
-		config.setup = shared->setup;
-		config.faults = shared->faults.options;
+	if (!shared->run)
 		shared->run = rs_test_run_new(&config);
-	}
 	return rs_test_run_ref(shared->run);
 }
 
@@ -592,6 +604,12 @@ void rs_test_case_kill(struct rs_test_case *test)
 	rs_test_case_stop(test);
 	if (test->run && test->phase == RUNNING)
 		rs_test_run_kill(test->run);
+	if (test->phase != JUDGING)
+		return;
+	g_clear_pointer(&test->judgement, rs_test_judgement_free);
+	settle(test, RS_TEST_NOT_RUN, g_strdup("it was interrupted"));
+	/* Nobody is told from here. */
+	finish_later(test);
 }
 
 void rs_test_case_skip(struct rs_test_case *test)
@@ -607,8 +625,6 @@ static void shared_free(gpointer data)
 	struct rs_test_shared *shared = data;
 
 	rs_test_run_unref(shared->run);
-	rs_trace_setup_free(shared->setup);
-	rs_test_faults_clear(&shared->faults);
 	g_free(shared);
 }
 
@@ -624,12 +640,11 @@ void rs_test_case_free(struct rs_test_case *test)
 	g_clear_handle_id(&test->idle, g_source_remove);
 	rs_test_run_unref(test->run);
 	rs_trace_spec_free(test->spec);
-	rs_trace_setup_free(test->setup);
+	rs_trace_setup_unref(test->setup);
 	rs_test_faults_clear(&test->faults);
+	rs_test_judgement_free(test->judgement);
 	g_clear_pointer(&test->expectations, g_ptr_array_unref);
-	g_clear_pointer(&test->found, g_ptr_array_unref);
 	g_ptr_array_unref(test->fixtures);
-	g_array_unref(test->checks);
 	g_strfreev(test->tags);
 	g_free(test->share);
 	g_free(test->name);

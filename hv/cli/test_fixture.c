@@ -82,7 +82,7 @@ static struct rs_test_process *start(struct rs_test_fixture *fixture, const char
 	if (!command)
 		return NULL;
 	process = rs_test_process_start(&config, &error);
-	if (!process)
+	if (!process && !fixture->why)
 		fixture->why = g_strdup(error->message);
 	return process;
 }
@@ -149,8 +149,8 @@ static void on_up(struct rs_test_process *process, void *data)
 		fixture->why = g_strdup("it was interrupted");
 	judge(fixture, "setup");
 	be_up(fixture);
-	/* Nobody waits for it any more. */
-	if (!fixture->users)
+	/* Nobody waits for it any more, unless whoever was told has let it go. */
+	if (!fixture->users && fixture->state == UP)
 		go_down(fixture);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/test_judge.h"
 
 #include "cli/test_faults.h"
+#include "cli/test_story.h"
 #include "expect/rs-trace-verdict.h"
 #include "filter/rs-trace-event-glob.h"
 
@@ -9,15 +10,22 @@
 #include <json-glib/json-glib.h>
 #include <rs-trace-escape.h>
 #include <rs-trace-reader.h>
-#include <rs-trace-text.h>
 #include <string.h>
 
 #define SERIAL_MAX ((gsize)64 << 20)
-#define BEFORE 4u /* records of a story before that which it is about */
-#define AFTER 3u
 #define LAST_LINES 8u /* of the console, in the story of a crash */
 #define LAST_BYTES 2048
-#define STORY_MAX 65536u /* bytes */
+
+/*
+ * What a thread works on. Main and the thread have a reference each. Of `is` and of what it works
+ * with, main keeps its hands off until the thread is done.
+ */
+struct work {
+	struct rs_test_judgement is;
+	struct rs_test_judge_config config;
+	GCancellable *cancellable;
+	struct rs_test_story *story;
+};
 
 /* ---- how it ended ---- */
 
@@ -47,21 +55,21 @@ char *rs_test_read(const char *path, size_t max, size_t *size)
 	return g_steal_pointer(&text);
 }
 
-static void read_serial(const struct rs_test_judge *judge, struct result *r)
+static void read_serial(const struct work *work, struct result *r)
 {
-	r->serial = rs_test_read(judge->serial, SERIAL_MAX, &r->end.serial_size);
+	r->serial = rs_test_read(work->config.serial, SERIAL_MAX, &r->end.serial_size);
 	r->end.serial = r->serial;
 	r->end.serial_cut = r->serial && r->end.serial_size >= SERIAL_MAX;
 }
 
 /* It is our own file, so what is missing in it is a fault of the run. */
-static bool read_result(const struct rs_test_judge *judge, struct result *r, GError **error)
+static bool read_result(const struct work *work, struct result *r, GError **error)
 {
 	g_autoptr(JsonParser) parser = json_parser_new();
 	const char *how, *text;
 	JsonObject *o;
 
-	if (!json_parser_load_from_file(parser, judge->result, error))
+	if (!json_parser_load_from_file(parser, work->config.result, error))
 		return false;
 	o = json_node_get_object(json_parser_get_root(parser));
 	how = json_object_get_string_member_with_default(o, "end", NULL);
@@ -128,11 +136,11 @@ static void take_damage(RsTraceReader *reader, struct result *r)
 	r->end.damage = r->damage;
 }
 
-static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdict, struct result *r,
+static bool read_trace(const struct work *work, RsTraceVerdict *verdict, struct result *r,
 		       GError **error)
 {
-	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, error);
-	g_autoptr(GPtrArray) enabled = globs_of(judge->enabled, judge->has_faults);
+	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(work->config.trace, NULL, error);
+	g_autoptr(GPtrArray) enabled = globs_of(work->config.enabled, work->config.has_faults);
 	struct knowing knowing = {.verdict = verdict, .enabled = enabled};
 	const RsTraceRecord *record;
 	GError *why = NULL;
@@ -140,7 +148,7 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 	if (!reader)
 		return false;
 	rs_trace_reader_set_event_func(reader, know, &knowing);
-	while ((record = rs_trace_reader_next(reader, NULL, &why))) {
+	while ((record = rs_trace_reader_next(reader, work->cancellable, &why))) {
 		const RsTraceSample sample = {
 			.record = record,
 			.task = rs_trace_reader_task(reader),
@@ -160,32 +168,16 @@ static bool read_trace(const struct rs_test_judge *judge, RsTraceVerdict *verdic
 
 /* ---- the story ---- */
 
-/* The records around that number, with a mark before it. */
-static void show_records(const struct rs_test_judge *judge, guint64 number, GString *out)
+static void tell_finding(struct work *work, const RsTraceFinding *f)
 {
-	g_autoptr(RsTraceReader) reader = rs_trace_reader_open(judge->trace, NULL, NULL);
-	const RsTraceRecord *record;
-	g_autoptr(GString) line = g_string_new(NULL);
+	GString *text = rs_test_story_text(work->story);
 
-	for (guint64 at = 0; reader && out->len < STORY_MAX && at <= number + AFTER &&
-			     (record = rs_trace_reader_next(reader, NULL, NULL));
-	     at++) {
-		if (at + BEFORE < number)
-			continue;
-		g_string_truncate(line, 0);
-		rs_trace_text_line(line, record, rs_trace_reader_task(reader), RS_TRACE_TEXT_NONE);
-		g_string_append_printf(out, "%s %s", at == number ? "→" : " ", line->str);
-	}
-}
-
-static void tell_finding(struct rs_test_judge *judge, const RsTraceFinding *f, GString *out)
-{
-	g_string_append_printf(out, "expect %s: %s\n", f->name, f->why);
+	g_string_append_printf(text, "expect %s: %s\n", f->name, f->why);
 	if (f->record == RS_TRACE_VERDICT_NONE)
 		return;
 	if (f->nearest)
-		g_string_append(out, "nearest to it:\n");
-	show_records(judge, f->record, out);
+		g_string_append(text, "nearest to it:\n");
+	rs_test_story_show(work->story, f->record);
 }
 
 /* The last lines of the guest's console. */
@@ -205,125 +197,201 @@ static void show_console(const struct result *r, GString *out)
 }
 
 /* What a guest did last that did not end well. */
-static void tell_end(struct rs_test_judge *judge, const struct result *r)
+static void tell_end(struct work *work, const struct result *r)
 {
-	g_autoptr(GString) out = g_string_new(judge->story);
-
 	if (r->records) {
-		g_string_append(out, "its last records:\n");
-		show_records(judge, r->records - 1, out);
+		g_string_append(rs_test_story_text(work->story), "its last records:\n");
+		rs_test_story_show(work->story, r->records - 1);
 	}
-	show_console(r, out);
-	g_free(judge->story);
-	judge->story = g_string_free(g_steal_pointer(&out), FALSE);
+	show_console(r, rs_test_story_text(work->story));
 }
 
 /* ---- the verdict ---- */
 
-static enum rs_test_verdict sum_up(struct rs_test_judge *judge, GArray *checks)
+static enum rs_test_verdict sum_up(struct work *work)
 {
-	g_autoptr(GString) story = g_string_new(NULL);
 	const RsTraceFinding *worst = NULL;
 	guint n = 0;
 
-	for (guint i = 0; i < judge->found->len; i++) {
-		const RsTraceFinding *f = judge->found->pdata[i];
+	for (guint i = 0; i < work->is.found->len; i++) {
+		const RsTraceFinding *f = work->is.found->pdata[i];
 		struct rs_test_check check = {.name = f->name,
 					      .line = f->line,
 					      .passed = f->kind == RS_TRACE_FINDING_MET,
 					      .why = f->why};
 
-		g_array_append_val(checks, check);
+		g_array_append_val(work->is.checks, check);
 		if (check.passed)
 			continue;
 		n++;
 		if (!worst || f->kind > worst->kind)
 			worst = f;
-		tell_finding(judge, f, story);
+		tell_finding(work, f);
 	}
 	if (!worst)
 		return RS_TEST_PASSED;
-	judge->story = g_string_free(g_steal_pointer(&story), FALSE);
-	judge->line = worst->line;
-	judge->why = n > 1 ? g_strdup_printf("%s: %s (and %u more)", worst->name, worst->why, n - 1)
-			   : g_strdup_printf("%s: %s", worst->name, worst->why);
+	work->is.line = worst->line;
+	work->is.why =
+		n > 1 ? g_strdup_printf("%s: %s (and %u more)", worst->name, worst->why, n - 1)
+		      : g_strdup_printf("%s: %s", worst->name, worst->why);
 	return worst->kind == RS_TRACE_FINDING_BROKEN ? RS_TEST_BROKEN : RS_TEST_FAILED;
 }
 
 /* A crash, and a hang, fail a test that does not speak of the end. */
-static bool ended_badly(struct rs_test_judge *judge, const struct result *r)
+static bool ended_badly(struct work *work, const struct result *r)
 {
 	bool speaks = false;
 
-	for (guint i = 0; i < judge->expectations->len; i++) {
-		const RsTraceExpectation *e = judge->expectations->pdata[i];
+	for (guint i = 0; i < work->config.expectations->len; i++) {
+		const RsTraceExpectation *e = work->config.expectations->pdata[i];
 
 		speaks |= e->kind == RS_TRACE_EXPECT_EXIT;
 	}
 	/* One that panics while it is being stopped has panicked. */
-	if ((r->over && r->killed && judge->may_go_on) || (r->by_fault && judge->may_be_killed))
+	if ((r->over && r->killed && work->config.may_go_on) ||
+	    (r->by_fault && work->config.may_be_killed))
 		return false;
 	if (r->over && r->killed)
-		judge->why = g_strdup_printf("it did not end within %.3g s",
-					     (double)judge->timeout_ns / 1e9);
+		work->is.why = g_strdup_printf("it did not end within %.3g s",
+					       (double)work->config.timeout_ns / 1e9);
 	else if (!r->end.exited)
-		judge->why = g_strdup_printf("the guest did not end by itself: %s", r->end.end);
+		work->is.why = g_strdup_printf("the guest did not end by itself: %s", r->end.end);
 	else if (!speaks && r->end.code)
-		judge->why = g_strdup_printf("the guest ended with code %u", r->end.code);
-	return judge->why != NULL;
+		work->is.why = g_strdup_printf("the guest ended with code %u", r->end.code);
+	return work->is.why != NULL;
 }
 
 /*
  * What was asked for could not be traced. A guest that has not come so far is to blame itself. Of
  * one that was well nobody knows what it did, or the spec asks for events that it does not have.
  */
-static enum rs_test_verdict judge_untraced(struct rs_test_judge *judge, const struct result *r)
+static enum rs_test_verdict judge_untraced(struct work *work, const struct result *r)
 {
 	const char *what = r->agent ? "" : "; its agent never reported";
 	g_autofree char *badly = NULL;
 
-	if (!ended_badly(judge, r))
+	if (!ended_badly(work, r))
 		return r->agent ? RS_TEST_BROKEN : RS_TEST_NOT_RUN;
-	badly = judge->why;
-	judge->why = g_strconcat(badly, what, NULL);
-	tell_end(judge, r);
+	badly = work->is.why;
+	work->is.why = g_strconcat(badly, what, NULL);
+	tell_end(work, r);
 	return RS_TEST_FAILED;
 }
 
-enum rs_test_verdict rs_test_judge(struct rs_test_judge *judge, GArray *checks)
+/* The trace is read. */
+static enum rs_test_verdict judge_trace(struct work *work, RsTraceVerdict *verdict,
+					struct result *r)
+{
+	enum rs_test_verdict is;
+	g_autofree char *what = NULL;
+
+	work->is.found = rs_trace_verdict_finish(verdict, &r->end);
+	is = sum_up(work);
+	/* What is wrong with the spec comes first, then how the guest ended. */
+	if (is == RS_TEST_BROKEN)
+		return is;
+	what = g_steal_pointer(&work->is.why);
+	if (ended_badly(work, r)) {
+		tell_end(work, r);
+		return RS_TEST_FAILED;
+	}
+	work->is.why = g_steal_pointer(&what);
+	return is;
+}
+
+static void judge(struct work *work)
 {
 	g_autoptr(RsTraceVerdict) verdict =
-		rs_trace_verdict_new(judge->expectations, judge->may_lose);
-	enum rs_test_verdict is = RS_TEST_NOT_RUN;
+		rs_trace_verdict_new(work->config.expectations, work->config.may_lose);
+	g_autoptr(GError) error = NULL;
 	struct result r = {0};
-	GError *error = NULL;
-	char *badly;
 
-	read_serial(judge, &r);
-	if (!read_result(judge, &r, &error)) {
-		judge->why = g_strdup(error->message);
-		g_error_free(error);
-	} else if (!r.agent || !r.matched) {
-		is = judge_untraced(judge, &r);
-	} else if (!read_trace(judge, verdict, &r, &error)) {
-		judge->why = g_strdup(error->message);
-		g_error_free(error);
-	} else {
-		judge->found = rs_trace_verdict_finish(verdict, &r.end);
-		is = sum_up(judge, checks);
-		badly = g_steal_pointer(&judge->why);
-		/* What is wrong with the spec comes first, then how the guest ended. */
-		if (is == RS_TEST_BROKEN || !ended_badly(judge, &r)) {
-			g_free(judge->why);
-			judge->why = badly;
-		} else {
-			is = RS_TEST_FAILED;
-			g_free(badly);
-			tell_end(judge, &r);
-		}
-	}
+	work->is.verdict = RS_TEST_NOT_RUN;
+	read_serial(work, &r);
+	if (!read_result(work, &r, &error))
+		work->is.why = g_strdup(error->message);
+	else if (!r.agent || !r.matched)
+		work->is.verdict = judge_untraced(work, &r);
+	else if (!read_trace(work, verdict, &r, &error))
+		work->is.why = g_strdup(error->message);
+	else
+		work->is.verdict = judge_trace(work, verdict, &r);
 	g_free(r.serial);
 	g_free(r.words);
 	g_free(r.damage);
-	return is;
+}
+
+/* ---- the thread ---- */
+
+static void work_clear(void *data)
+{
+	struct work *work = data;
+
+	g_ptr_array_unref(work->config.expectations);
+	g_strfreev(work->config.enabled);
+	g_free((char *)work->config.trace);
+	g_free((char *)work->config.result);
+	g_free((char *)work->config.serial);
+	g_object_unref(work->cancellable);
+	rs_test_story_free(work->story);
+	g_free(work->is.why);
+	g_free(work->is.story);
+	g_array_unref(work->is.checks);
+	g_clear_pointer(&work->is.found, g_ptr_array_unref);
+}
+
+static void work_unref(gpointer work)
+{
+	g_atomic_rc_box_release_full(work, work_clear);
+}
+
+static void run_work(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	struct work *work = data;
+
+	judge(work);
+	work->is.story = rs_test_story_tell(work->story, work->config.trace, cancellable);
+	if (!*work->is.story)
+		g_clear_pointer(&work->is.story, g_free);
+	g_task_return_boolean(task, TRUE);
+}
+
+/* In main. Who has let it go does not want to know. */
+static void on_done(GObject *source, GAsyncResult *result, gpointer data)
+{
+	struct work *work = data;
+
+	if (!g_cancellable_is_cancelled(work->cancellable))
+		work->config.done(work->config.data);
+	work_unref(work);
+}
+
+struct rs_test_judgement *rs_test_judge(const struct rs_test_judge_config *config)
+{
+	struct work *work = g_atomic_rc_box_new0(struct work);
+	g_autoptr(GTask) task = NULL;
+
+	work->config = *config;
+	g_ptr_array_ref(work->config.expectations);
+	work->config.enabled = g_strdupv(config->enabled);
+	work->config.trace = g_strdup(config->trace);
+	work->config.result = g_strdup(config->result);
+	work->config.serial = g_strdup(config->serial);
+	work->cancellable = g_cancellable_new();
+	work->story = rs_test_story_new();
+	work->is.checks = g_array_new(FALSE, TRUE, sizeof(struct rs_test_check));
+	task = g_task_new(NULL, work->cancellable, on_done, g_atomic_rc_box_acquire(work));
+	g_task_set_task_data(task, g_atomic_rc_box_acquire(work), work_unref);
+	g_task_run_in_thread(task, run_work);
+	return &work->is;
+}
+
+void rs_test_judgement_free(struct rs_test_judgement *judgement)
+{
+	struct work *work = (struct work *)(void *)judgement;
+
+	if (!work)
+		return;
+	g_cancellable_cancel(work->cancellable);
+	work_unref(work);
 }

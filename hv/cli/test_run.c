@@ -29,8 +29,8 @@ struct waiter {
 
 struct rs_test_run {
 	unsigned int refs;
-	const RsTraceSetup *setup;
-	const GPtrArray *faults;
+	RsTraceSetup *setup;
+	GPtrArray *faults;
 	char *spec_folder, *folder, *session;
 	enum phase phase;
 	struct rs_test_process *process; /* of the phase */
@@ -230,11 +230,11 @@ static GPtrArray *make_args(const struct rs_test_run *run)
 	/* Whoever has a duration may go on until then. */
 	if (run->setup->keeps_core && !run->setup->duration_ns)
 		add(args, g_strdup("--core-late"));
-	for (guint i = 0; run->faults && i < run->faults->len; i++) {
+	for (guint i = 0; i < run->faults->len; i++) {
 		add(args, g_strdup("--fault"));
 		add(args, g_strdup(run->faults->pdata[i]));
 	}
-	if (run->faults && run->faults->len) {
+	if (run->faults->len) {
 		add(args, g_strdup("--host"));
 		add(args, g_strdup("--enable"));
 		add(args, g_strdup("host:fault"));
@@ -331,6 +331,7 @@ static bool judge_command(struct rs_test_run *run, const char *name)
 
 static void finish(struct rs_test_run *run)
 {
+	g_clear_handle_id(&run->look, g_source_remove);
 	if (!run->took)
 		run->took = g_get_monotonic_time() - run->began;
 	/* Whoever is told may let it go. */
@@ -425,8 +426,8 @@ struct rs_test_run *rs_test_run_new(const struct rs_test_run_config *config)
 
 	run->refs = 1;
 	run->lock = -1;
-	run->setup = config->setup;
-	run->faults = config->faults;
+	run->setup = rs_trace_setup_ref(config->setup);
+	run->faults = g_ptr_array_ref(config->faults);
 	run->spec_folder = g_strdup(config->spec_folder);
 	run->folder = g_strdup(config->folder);
 	run->session = g_strdup_printf("test-%d-%u", (int)getpid(), ++number);
@@ -457,6 +458,8 @@ void rs_test_run_unref(struct rs_test_run *run)
 	if (run->lock >= 0)
 		close(run->lock);
 	g_array_unref(run->waiters);
+	rs_trace_setup_unref(run->setup);
+	g_ptr_array_unref(run->faults);
 	g_free(run->spec_folder);
 	g_free(run->folder);
 	g_free(run->session);

@@ -28,10 +28,10 @@ enum rs_test_run_end {
 struct rs_test_run;
 
 struct rs_test_run_config {
-	const RsTraceSetup *setup; /* must outlive the run */
-	const GPtrArray *faults;   /* of char *, as --fault has them; likewise; NULL: none */
-	const char *spec_folder;   /* in which commands run */
-	const char *folder;        /* of the evidence: it is made */
+	RsTraceSetup *setup;     /* referenced */
+	GPtrArray *faults;       /* of char *, as --fault has them; likewise */
+	const char *spec_folder; /* in which commands run */
+	const char *folder; /* of the evidence: it is made, perhaps with -2, -3 … behind it */
 };
 
 /* Referenced once. */

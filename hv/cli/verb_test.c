@@ -313,12 +313,10 @@ static void add_cases(struct run *run, const char *path)
 
 static int write_file(struct run *run)
 {
-	g_autoptr(GError) error = NULL;
+	const char *path = run->options->report;
+	int ret = run->written ? rs_output_write_file(path, run->file->str, run->file->len) : 0;
 
-	if (!run->written || g_file_set_contents(run->options->report, run->file->str,
-						 (gssize)run->file->len, &error))
-		return RS_CLI_OK;
-	return rs_cli_fail(NOT_RUN, "%s", error->message);
+	return ret ? rs_cli_fail(NOT_RUN, "%s: %s", path, g_strerror(-ret)) : RS_CLI_OK;
 }
 
 static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_format written)

@@ -19,21 +19,29 @@
 
 #define NO_CALL UINT64_MAX
 
+#define TRIES_MAX 3u /* to let a thread go on that stays where it is */
+
+/* What is done about a stop of a thread: one command after the other. */
+enum step { LOOK, ACTING, ACTED, RESUMING };
+
 /* What is known of an engine, by its number. */
 struct thread {
-	uint64_t handled; /* the last stop of its that was dealt with */
-	bool failing;     /* its call was replaced, and returns next */
+	uint64_t stop; /* which is dealt with */
+	enum step step;
+	unsigned int tries;
+	bool failing; /* its call is replaced, and returns next */
 };
 
 struct rs_fault_calls {
 	struct rs_active_fault *active;
 	uint64_t number;     /* of the system call */
-	uint64_t done;       /* calls that were made to fail */
+	uint64_t done;       /* calls that were made to fail, or are being */
 	GArray *ids;         /* of threads that are still to be attached to */
 	GHashTable *threads; /* number of an engine → struct thread */
 	bool listing;        /* or attaching */
 	bool begun;          /* that was told */
 	bool over;           /* as many as were asked for have failed */
+	bool complained;     /* a call did not fail, and that was told */
 };
 
 /* ---- which call ---- */
@@ -86,34 +94,69 @@ static struct thread *thread_of(struct rs_fault_calls *calls, uint32_t engine)
 	return thread;
 }
 
-/* What came of it the next stop tells, or that there is no engine any more. */
-static void on_sent(void *data, int ret, const struct rs_engine_info *engine,
-		    const struct rs_command_result *result, const struct rs_error *err)
-{
-}
-
-static void send(struct rs_fault_calls *calls, uint32_t engine,
-		 const struct rs_source_command *command)
-{
-	rs_engine_send(calls->active->source->session, calls, engine, command, on_sent, calls,
-		       NULL);
-}
-
 static bool is_enough(const struct rs_fault_calls *calls)
 {
 	return calls->active->what.count && calls->done >= calls->active->what.count;
 }
 
-static void replace(struct rs_fault_calls *calls, uint32_t engine)
+/* Its call was made, or gets another result than it should. */
+static void complain(struct rs_fault_calls *calls, const struct rs_engine_info *info,
+		     const struct rs_error *err)
+{
+	/* A thread that is gone makes no calls. */
+	if (info->state == RS_ENGINE_GONE || calls->complained)
+		return;
+	calls->complained = true;
+	rs_source_say(calls->active->source, "fault %u: a call of thread %u did not fail so: %s",
+		      calls->active->number, info->thread.id, err->message);
+}
+
+static void on_replaced(void *data, int ret, const struct rs_engine_info *info,
+			const struct rs_command_result *result, const struct rs_error *err)
+{
+	struct rs_fault_calls *calls = data;
+	struct thread *thread = thread_of(calls, info->number);
+
+	thread->step = ACTED;
+	thread->failing = !ret;
+	if (!ret)
+		return;
+	calls->done--;
+	complain(calls, info, err);
+}
+
+static void on_result(void *data, int ret, const struct rs_engine_info *info,
+		      const struct rs_command_result *result, const struct rs_error *err)
+{
+	struct rs_fault_calls *calls = data;
+
+	thread_of(calls, info->number)->step = ACTED;
+	if (ret)
+		complain(calls, info, err);
+	else
+		calls->over = is_enough(calls);
+}
+
+/* It is stopped no more, or has to be asked again. */
+static void on_resumed(void *data, int ret, const struct rs_engine_info *info,
+		       const struct rs_command_result *result, const struct rs_error *err)
+{
+	struct thread *thread = thread_of(data, info->number);
+
+	if (ret && ++thread->tries < TRIES_MAX)
+		thread->step = ACTED;
+}
+
+static int replace(struct rs_fault_calls *calls, uint32_t engine)
 {
 	const struct rs_source_command command = {.number = RS_CMD_ENGINE_SET_SYSCALL,
 						  .args = {0, NO_CALL}};
 
-	send(calls, engine, &command);
-	calls->done++;
+	return rs_engine_send(calls->active->source->session, calls, engine, &command, on_replaced,
+			      calls, NULL);
 }
 
-static void set_result(struct rs_fault_calls *calls, uint32_t engine)
+static int set_result(struct rs_fault_calls *calls, uint32_t engine)
 {
 	const uint64_t registers[RS_REGISTERS_MAX] = {
 		[RS_X86_64_RAX] = (uint64_t) - (int64_t)calls->active->what.error};
@@ -122,34 +165,52 @@ static void set_result(struct rs_fault_calls *calls, uint32_t engine)
 						  .data = registers,
 						  .size = sizeof(registers)};
 
-	send(calls, engine, &command);
+	return rs_engine_send(calls->active->source->session, calls, engine, &command, on_result,
+			      calls, NULL);
 }
 
-static void resume(struct rs_fault_calls *calls, uint32_t engine)
+static int resume(struct rs_fault_calls *calls, uint32_t engine)
 {
 	const struct rs_source_command command = {.number = RS_CMD_ENGINE_CONTROL,
 						  .args = {0, RS_UTRACE_RESUME}};
 
-	send(calls, engine, &command);
+	return rs_engine_send(calls->active->source->session, calls, engine, &command, on_resumed,
+			      calls, NULL);
+}
+
+/* What could not be sent is sent in a later turn. */
+static void act(struct rs_fault_calls *calls, struct thread *thread,
+		const struct rs_engine_info *info)
+{
+	if (info->event == RS_UTRACE_EVENT_SYSCALL_EXIT && thread->failing) {
+		if (set_result(calls, info->number))
+			return;
+		thread->failing = false;
+		thread->step = ACTING;
+	} else if (info->event == RS_UTRACE_EVENT_SYSCALL_ENTRY &&
+		   (uint64_t)info->value == calls->number && !is_enough(calls)) {
+		if (replace(calls, info->number))
+			return;
+		calls->done++;
+		thread->step = ACTING;
+	} else {
+		thread->step = ACTED;
+	}
 }
 
 static void deal_with(struct rs_fault_calls *calls, const struct rs_engine_info *info)
 {
 	struct thread *thread = thread_of(calls, info->number);
 
-	if (thread->handled == info->stop)
-		return;
-	thread->handled = info->stop;
-	if (info->event == RS_UTRACE_EVENT_SYSCALL_EXIT && thread->failing) {
-		thread->failing = false;
-		set_result(calls, info->number);
-		calls->over = is_enough(calls);
-	} else if (info->event == RS_UTRACE_EVENT_SYSCALL_ENTRY &&
-		   (uint64_t)info->value == calls->number && !is_enough(calls)) {
-		thread->failing = true;
-		replace(calls, info->number);
+	if (thread->stop != info->stop) {
+		thread->stop = info->stop;
+		thread->step = LOOK;
+		thread->tries = 0;
 	}
-	resume(calls, info->number);
+	if (thread->step == LOOK)
+		act(calls, thread, info);
+	if (thread->step == ACTED && !resume(calls, info->number))
+		thread->step = RESUMING;
 }
 
 /* Returns whether any engine is left. */

@@ -103,6 +103,11 @@ def test_broken():
         first = r.out.split('\n', 1)[0]
         check(f'FAIL {name}: broken spec: ' in first and why in first, f'it is said why: {first}')
         check(f'at {name}.spec:{line_of(text, line)}\n' in r.out, 'and where')
+    # Also if the trace has no record.
+    with open('silent.spec', 'w', encoding='utf-8') as f:
+        f.write(f'{PATIENT}[guest]\nkernel = {DEMO}\naccel = {ACCEL}\nappend = rounds=2\n'
+                '[trace]\nenable = load:flood\n[expect x]\nnever = load:floud\n')
+    check("no event matches 'load:floud'" in run(2, 'silent.spec').out, 'a mistake in a silent trace')
     # An event that is there, but off, never happens.
     write('off', '[expect x]\nnever = irq:tick')
     check("no event matches 'irq:tick'" in run(2, 'off.spec').out, 'an event that is not enabled is a mistake')
@@ -231,6 +236,11 @@ def test_fixtures():
         f.write('[fixture]\nsetup = echo no luck; exit 3\n')
     r = run(3, 'a.spec')
     check(r.out.count('not run: the setup of fixture kernel ended with code 3') == 2, 'one that fails')
+    with open('kernel.fixture', 'a', encoding='utf-8') as f:
+        f.write('teardown = echo down >> torn; sleep 0.3\n')
+    run(3, 'a.spec')
+    with open('torn', encoding='utf-8') as f:
+        check(f.read() == 'down\n', 'it goes down once')
     with open('kernel.fixture', 'w', encoding='utf-8') as f:
         f.write('[fixture]\nserver = echo $$ > pid; exec sleep 1000\n'
                 'teardown = kill -0 $(cat pid) && echo > alive\n')
@@ -238,6 +248,11 @@ def test_fixtures():
          'setup = while ! kill -0 $(cat pid); do sleep 0.05; done\n')
     run(0, 'c.spec')
     check('alive' in kept('.') and not below(os.getpid()), 'a server lives as long as its fixture')
+    with open('kernel.fixture', 'w', encoding='utf-8') as f:
+        f.write('[fixture]\nserver = sleep 0.3\n')
+    spec('d.spec', f'kernel = {DEMO}\nappend = rounds=2', test=PATIENT + 'fixtures = kernel.fixture\n'
+         'setup = sleep 1; who=$${USER:-me}\n')
+    check('the server of fixture kernel has ended' in run(3, 'd.spec').out, 'one that ends too soon')
     with open('kernel.fixture', 'w', encoding='utf-8') as f:
         f.write('[fixture]\nstep = 3\n')
     check("kernel.fixture:2: there is no key 'step' here" in run(2, 'a.spec').out, 'a broken one')
@@ -278,6 +293,8 @@ def test_limits():
     spec('big.spec', f'kernel = {DEMO}\nappend = flood', 'enable = *\nloss = allowed', PATIENT + 'disk = 200K\n')
     check('it wrote more than 200.0\xa0KiB, and was stopped' in run(1, 'big.spec').out, 'it is stopped')
     check('load:flood' in check_evidence('ringside-test/big'), 'with the trace so far')
+    spec('loud.spec', f'kernel = {DEMO}\nappend = rounds=1', test=PATIENT + 'disk = 200K\nsetup = yes\n')
+    check('it wrote more than 200.0\xa0KiB, and was stopped' in run(1, 'loud.spec').out, 'also a command')
     with open('left.spec', 'w', encoding='utf-8') as f:
         f.write('[guest]\nhosted = /bin/sh -c "setsid sleep 1000 & setsid sh -c \'sleep 1000 & sleep 1000\' & exit 0"\n'
                 '[trace]\nenable = *\n[expect x]\nexit = 0\n')
@@ -332,7 +349,9 @@ def test_reports():
     with open('all.tap', 'w', encoding='utf-8') as f:
         f.write(run(2, '--format', 'tap', '.').out)
     check_tap('all.tap')
-    r = run(2, '--format', 'junit', '--report', 'all.xml', '.')
+    os.symlink('all.xml', 'link.xml')
+    r = run(2, '--format', 'junit', '--report', 'link.xml', '.')
+    check(os.path.islink('link.xml'), 'a link, or a device, is written to and not replaced')
     check('1 passed, 1 failed, 1 broken' in r.out and '<' not in r.out, 'people read what people read')
     check_junit('all.xml')
     r = run(2, '--format', 'github', '.')

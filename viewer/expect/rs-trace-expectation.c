@@ -6,6 +6,7 @@
 #include "filter/rs-trace-selection.h"
 #include "analysis/rs-trace-column.h"
 #include "analysis/rs-trace-latency.h"
+#include "rs-trace-error.h"
 
 #include <string.h>
 
@@ -39,6 +40,34 @@ typedef struct {
 	GError **error;
 } Reading;
 
+static void same_clear(gpointer data)
+{
+	RsTraceExpectSame *same = data;
+
+	g_free(same->of_subject);
+	g_free(same->of_partner);
+}
+
+static void binding_clear(gpointer data)
+{
+	RsTraceExpectBinding *binding = data;
+
+	g_free(binding->name);
+	g_free(binding->field);
+}
+
+static RsTraceExpectation *expectation_new(const char *name)
+{
+	RsTraceExpectation *e = g_new0(RsTraceExpectation, 1);
+
+	e->name = g_strdup(name);
+	e->same = g_array_new(FALSE, FALSE, sizeof(RsTraceExpectSame));
+	g_array_set_clear_func(e->same, same_clear);
+	e->bind = g_array_new(FALSE, FALSE, sizeof(RsTraceExpectBinding));
+	g_array_set_clear_func(e->bind, binding_clear);
+	return e;
+}
+
 static void expectation_free(gpointer data)
 {
 	RsTraceExpectation *e = data;
@@ -46,8 +75,8 @@ static void expectation_free(gpointer data)
 	g_free(e->name);
 	g_free(e->subject);
 	g_free(e->partner);
-	g_strfreev(e->same);
-	g_strfreev(e->bind);
+	g_array_unref(e->same);
+	g_array_unref(e->bind);
 	g_free(e->is);
 	g_free(e->since);
 	g_free(e->until);
@@ -263,10 +292,31 @@ static gboolean take_since(Reading *r)
 	return rs_trace_spec_duration(r->spec, r->group, "within", &e->within, r->error);
 }
 
+/* What every record has, and no event. */
+static gboolean is_own(const char *name)
+{
+	static const char *const own[] = {"CPU", "PID", "TGID", "COMM", "SOURCE", NULL};
+
+	return g_strv_contains(own, name);
+}
+
+RsTraceColumn *rs_trace_expect_column(const char *field, GError **error)
+{
+	g_autofree char *lower = g_ascii_strdown(field, -1),
+			*of_any = g_strconcat("*.", field, NULL);
+
+	if (!*field || strchr(field, '.')) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION, "'%s' is no FIELD%s",
+			    field, *field ? ": no event goes before it" : "");
+		return NULL;
+	}
+	return rs_trace_column_new(is_own(field) ? lower : of_any, error);
+}
+
 static gboolean check_column(Reading *r, const char *key, const char *name)
 {
 	g_autoptr(GError) why = NULL;
-	g_autoptr(RsTraceColumn) column = rs_trace_column_new(name, &why);
+	g_autoptr(RsTraceColumn) column = rs_trace_expect_column(name, &why);
 
 	if (!column)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
@@ -275,47 +325,54 @@ static gboolean check_column(Reading *r, const char *key, const char *name)
 
 static gboolean take_same(Reading *r)
 {
-	r->e->same = rs_trace_spec_list(r->spec, r->group, "same", r->error);
-	for (char **one = r->e->same; one && *one; one++) {
-		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
+	g_auto(GStrv) all = rs_trace_spec_list(r->spec, r->group, "same", r->error);
 
-		for (char **half = halves; *half; half++) {
-			if (!check_column(r, "same", g_strstrip(*half)))
-				return FALSE;
-		}
+	for (char **one = all; one && *one; one++) {
+		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
+		const char *first = g_strstrip(halves[0]);
+		const char *second = halves[1] ? g_strstrip(halves[1]) : first;
+		RsTraceExpectSame same;
+
+		if (!check_column(r, "same", first) || !check_column(r, "same", second))
+			return FALSE;
+		same.of_subject = g_strdup(first);
+		same.of_partner = g_strdup(second);
+		g_array_append_val(r->e->same, same);
 	}
 	return TRUE;
 }
 
+static gboolean is_variable(const char *name)
+{
+	return *name && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_")];
+}
+
 static gboolean take_bindings(Reading *r)
 {
-	RsTraceExpectation *e = r->e;
+	g_auto(GStrv) all = rs_trace_spec_list(r->spec, r->group, "bind", r->error);
 
-	e->bind = rs_trace_spec_list(r->spec, r->group, "bind", r->error);
-	for (char **one = e->bind; one && *one; one++) {
+	for (char **one = all; one && *one; one++) {
 		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
-		g_autofree char *name = NULL;
-		gsize length;
+		const char *name = g_strstrip(halves[0]);
+		const char *field = halves[1] ? g_strstrip(halves[1]) : "";
+		RsTraceExpectBinding binding;
 
-		g_free(*one);
-		*one = g_strdup_printf("%s=%s", g_strstrip(halves[0]),
-				       halves[1] ? g_strstrip(halves[1]) : "");
-		length = strcspn(*one, "=");
-		if (!length || !(*one)[length + 1] ||
-		    strspn(*one, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_") < length) {
+		if (!is_variable(name) || !*field) {
 			rs_trace_spec_blame(r->spec, r->group, "bind", r->error,
 					    "this is no NAME=FIELD");
 			return FALSE;
 		}
-		if (!check_column(r, "bind", *one + length + 1))
+		if (!check_column(r, "bind", field))
 			return FALSE;
-		name = g_strndup(*one, length);
 		if (g_hash_table_contains(r->bound, name)) {
 			rs_trace_spec_blame(r->spec, r->group, "bind", r->error,
 					    "'$%s' has a value already", name);
 			return FALSE;
 		}
-		g_hash_table_insert(r->bound, g_steal_pointer(&name), g_strdup("1"));
+		g_hash_table_insert(r->bound, g_strdup(name), g_strdup("1"));
+		binding.name = g_strdup(name);
+		binding.field = g_strdup(field);
+		g_array_append_val(r->e->bind, binding);
 	}
 	return TRUE;
 }
@@ -440,14 +497,13 @@ GPtrArray *rs_trace_expectations_new(const RsTraceSpec *spec, GError **error)
 		GError *why = NULL;
 		Reading reading = {.spec = spec,
 				   .group = group,
-				   .e = g_new0(RsTraceExpectation, 1),
+				   .e = expectation_new(*name),
 				   .bound = bound,
 				   .before = before,
 				   .error = &why};
 		gboolean good;
 
 		g_ptr_array_add(all, reading.e);
-		reading.e->name = g_strdup(*name);
 		good = take_group(&reading);
 		if (why) {
 			g_propagate_error(error, why);

@@ -30,6 +30,16 @@ typedef struct {
 	guint64 most; /* ns */
 } RsTraceExpectLimit;
 
+/* What a subject and its partner have in common: a field of each. */
+typedef struct {
+	char *of_subject, *of_partner;
+} RsTraceExpectSame;
+
+/* What $NAME is later. */
+typedef struct {
+	char *name, *field;
+} RsTraceExpectBinding;
+
 typedef struct {
 	char *name;
 	guint line;
@@ -37,9 +47,9 @@ typedef struct {
 	char *subject;   /* an event, "GLOB" or "GLOB: EXPR"; a pair; a pattern; "" */
 	char *partner;   /* an event; NULL: none */
 	gboolean before; /* the partner comes before the subject */
-	GStrv same; /* what both have in common: "FIELD", or "FIELD=FIELD" of subject and partner */
-	GStrv bind; /* "NAME=FIELD": what $NAME is later */
-	char *is;   /* an expression of the last one */
+	GArray *same;    /* of RsTraceExpectSame */
+	GArray *bind;    /* of RsTraceExpectBinding */
+	char *is;        /* an expression of the last one */
 	/*
 	 * Only what is between the first events of these two, or all if NULL. `since` comes before
 	 * this expectation, `until` may come anywhere.

@@ -4,6 +4,7 @@
 
 #include "rs-trace-escape.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SERIAL_LINE 4096                /* bytes of a line in which patterns are looked for */
@@ -135,6 +136,10 @@ static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTr
 	else if (watch->count < e->least || watch->count > e->most)
 		unmet(f, watch->last.number, FALSE,
 		      "it happened %" G_GUINT64_FORMAT " times, and not %s", watch->count, range);
+	else if (seconds <= 0 && watch->count && (e->least_rate || e->most_rate != G_MAXUINT64))
+		unmet(f, watch->last.number, FALSE,
+		      "it happened %" G_GUINT64_FORMAT " times at one moment, which is no rate",
+		      watch->count);
 	else if (rate < (double)e->least_rate ||
 		 (e->most_rate != G_MAXUINT64 && rate > (double)e->most_rate))
 		unmet(f, watch->last.number, FALSE, "it happened %.1f times a second, in %.3f s",
@@ -142,19 +147,19 @@ static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTr
 }
 
 /* The oldest that still waits for its partner, and had the time for it. */
-static gboolean find_waiting(const RsTraceVerdict *v, const RsTraceWatch *watch,
-			     RsTracePoint *oldest, guint64 *n)
+static gboolean find_oldest(const RsTraceVerdict *v, const RsTraceWatch *watch,
+			    RsTracePoint *oldest, guint64 *n)
 {
-	GHashTableIter iter;
-	gpointer queue;
-
 	const guint64 end = until_of(v, watch);
+	GHashTableIter iter;
+	gpointer waiting;
 
 	*n = 0;
 	*oldest = (RsTracePoint){.number = RS_TRACE_VERDICT_NONE};
 	g_hash_table_iter_init(&iter, watch->open);
-	while (g_hash_table_iter_next(&iter, NULL, &queue)) {
-		for (const GList *at = ((GQueue *)queue)->head; at; at = at->next) {
+	while (g_hash_table_iter_next(&iter, NULL, &waiting)) {
+		for (const GList *at = ((RsTraceWaiting *)waiting)->points.head; at;
+		     at = at->next) {
 			const RsTracePoint *point = at->data;
 
 			if (watch->e->within != G_MAXUINT64 &&
@@ -187,26 +192,50 @@ static void judge_each(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
 		      " took longer than %s, up to %s",
 		      watch->n_late, watch->subjects, within, took);
-	} else if (!e->before && find_waiting(v, watch, &oldest, &n) && n > e->open) {
+	} else if (!e->before && find_oldest(v, watch, &oldest, &n) && n > e->open) {
 		unmet(f, oldest.number, FALSE,
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " had no %s after", n,
 		      watch->subjects, e->partner);
 	}
 }
 
-/* What has not ended takes longer than it may. */
-static void judge_open_pairs(const RsTraceVerdict *v, const RsTraceWatch *watch,
-			     const RsTraceExpectLimit *limit, RsTraceFinding *f)
+/*
+ * A percentile of all pairs is at most so much. Those that have begun, and have not ended, count as
+ * longer if they had the time for it.
+ */
+static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch,
+			    const RsTraceExpectLimit *limit, const RsTraceDistribution *ns,
+			    RsTraceFinding *f)
 {
-	g_autofree char *most = show_time(limit->most);
-	guint64 n =
+	const guint64 n = rs_trace_distribution_count(ns);
+	const guint64 open =
 		v->last_ns > limit->most
 			? rs_trace_latency_open_since(watch->latency, v->last_ns - limit->most - 1)
 			: 0;
+	const double rank = ceil((double)(n + open) * limit->percent / 100);
+	g_autofree char *most = show_time(limit->most), *shown = NULL;
+	guint64 is;
 
-	if (n)
+	if (rank > (double)n) {
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
-		      "%" G_GUINT64_FORMAT " began, and did not end within %s", n, most);
+		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+		      " did not end within %s, so %s is longer",
+		      open, n + open, most, limit->key);
+		return FALSE;
+	}
+	if (!n)
+		return TRUE;
+	/* Of those that have ended, that of the same rank. */
+	is = limit->percent < 100
+		     ? rs_trace_distribution_percentile(ns, (rank - 0.5) * 100 / (double)n)
+		     : rs_trace_distribution_greatest(ns);
+	if (is <= limit->most)
+		return TRUE;
+	shown = show_time(is);
+	unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+	      "%s of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", limit->key, n + open,
+	      shown, most);
+	return FALSE;
 }
 
 static void judge_pair(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
@@ -232,22 +261,8 @@ static void judge_pair(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 		return;
 	}
 	for (guint i = 0; i < e->n_limits; i++) {
-		const RsTraceExpectLimit *limit = &e->limits[i];
-		guint64 is = limit->percent < 100
-				     ? rs_trace_distribution_percentile(r.ns, limit->percent)
-				     : rs_trace_distribution_greatest(r.ns);
-		g_autofree char *shown = show_time(is), *most = show_time(limit->most);
-
-		if (is <= limit->most && limit->percent < 100)
-			continue;
-		if (is <= limit->most) {
-			judge_open_pairs(v, watch, limit, f);
+		if (!judge_limit(v, watch, &e->limits[i], r.ns, f))
 			return;
-		}
-		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
-		      "%s of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", limit->key, n,
-		      shown, most);
-		return;
 	}
 }
 
@@ -262,7 +277,9 @@ static void break_unknown(RsTraceFinding *f, const RsTraceEventGlob *glob)
 /* A field that no event has, and an event that the guest does not have, are mistakes. */
 static void judge_spec(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
 {
-	RsTraceSelection *const selections[] = {watch->subject, watch->partner, watch->is};
+	RsTraceSelection *const selections[] = {watch->checks[0], watch->checks[1],
+						watch->checks[2], watch->subject,
+						watch->partner,   watch->is};
 
 	if (watch->broken) {
 		broken(f, watch->broken);
@@ -428,8 +445,11 @@ GPtrArray *rs_trace_verdict_finish(RsTraceVerdict *v, const RsTraceRunEnd *end)
 
 	v->last_ns = MAX(v->last_ns, end->until_ns);
 	g_hash_table_iter_init(&iter, v->tails);
-	while (!end->stopped && g_hash_table_iter_next(&iter, NULL, &tail))
-		rs_trace_verdict_take_tail(v, tail);
+	while (g_hash_table_iter_next(&iter, NULL, &tail)) {
+		/* What it was just writing is nobody's loss. */
+		if (!end->stopped || ((RsTraceTail *)tail)->lost > RS_TRACE_VERDICT_WRITING)
+			rs_trace_verdict_take_tail(v, tail);
+	}
 
 	for (guint i = 0; i < v->watches->len; i++) {
 		const RsTraceWatch *watch = v->watches->pdata[i];

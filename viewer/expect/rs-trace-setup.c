@@ -432,16 +432,24 @@ RsTraceSetup *rs_trace_setup_new(const RsTraceSpec *spec, const char *const *lat
 		     .args = g_ptr_array_new_with_free_func(g_free),
 		     .program = g_ptr_array_new_with_free_func(g_free),
 		     .error = error};
-	gboolean good = rs_trace_spec_check(spec, error) && take_test(&r) && take_guest(&r) &&
-			take_trace(&r);
+	gboolean good;
 
+	g_ref_count_init(&setup->refs);
+	good = rs_trace_spec_check(spec, error) && take_test(&r) && take_guest(&r) &&
+	       take_trace(&r);
 	setup->args = join(r.args, r.program);
 	return good ? g_steal_pointer(&setup) : NULL;
 }
 
-void rs_trace_setup_free(RsTraceSetup *setup)
+RsTraceSetup *rs_trace_setup_ref(RsTraceSetup *setup)
 {
-	if (!setup)
+	g_ref_count_inc(&setup->refs);
+	return setup;
+}
+
+void rs_trace_setup_unref(RsTraceSetup *setup)
+{
+	if (!setup || !g_ref_count_dec(&setup->refs))
 		return;
 	g_strfreev(setup->tags);
 	g_free(setup->setup);

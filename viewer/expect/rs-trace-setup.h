@@ -12,6 +12,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
+	grefcount refs;
 	GStrv tags;
 	/* Shell commands of the host, before and after the guest; NULL: none. */
 	char *setup, *teardown;
@@ -41,9 +42,10 @@ typedef struct {
  * not there, unless it is below one of the folders `later` (may be NULL), which a fixture makes.
  */
 RsTraceSetup *rs_trace_setup_new(const RsTraceSpec *spec, const char *const *later, GError **error);
+RsTraceSetup *rs_trace_setup_ref(RsTraceSetup *setup);
 /* Accepts NULL. */
-void rs_trace_setup_free(RsTraceSetup *setup);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSetup, rs_trace_setup_free)
+void rs_trace_setup_unref(RsTraceSetup *setup);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSetup, rs_trace_setup_unref)
 
 /* The paths of [test] fixtures, made from the spec's folder, to be freed; NULL: *error is set. */
 GStrv rs_trace_setup_fixtures(const RsTraceSpec *spec, GError **error);

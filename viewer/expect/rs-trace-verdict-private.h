@@ -3,8 +3,8 @@
 #ifndef RS_TRACE_VERDICT_PRIVATE_H
 #define RS_TRACE_VERDICT_PRIVATE_H
 
-#include "analysis/rs-trace-column.h"
 #include "analysis/rs-trace-latency.h"
+#include "expect/rs-trace-expectation-private.h"
 #include "expect/rs-trace-verdict.h"
 #include "filter/rs-trace-event-glob.h"
 #include "filter/rs-trace-selection.h"
@@ -25,14 +25,32 @@ gboolean rs_trace_terms_look(RsTraceTerms *terms, const RsTraceSample *sample);
 /* The first term that the nearest record lacks. NULL: none was looked at. */
 const char *rs_trace_terms_missing(const RsTraceTerms *terms);
 
+/*
+ * Events of one key that wait for their partners. Of those that can only be met too late, or by
+ * whomever, there is just the number, and the newest.
+ */
+typedef struct {
+	GQueue points; /* of RsTracePoint, oldest first */
+	guint64 n_old;
+	RsTracePoint old;
+} RsTraceWaiting;
+
+/* Subject, partner, and the subject that is as `is` says. */
+#define RS_TRACE_WATCH_EVENTS 3u
+
 /* One expectation. */
 typedef struct _RsTraceWatch RsTraceWatch;
 struct _RsTraceWatch {
 	const RsTraceExpectation *e;
 	RsTraceWatch *since, *until;              /* those of `e`; NULL: none */
 	RsTraceSelection *subject, *partner, *is; /* once it is armed */
-	RsTraceEventGlob *glob;                   /* of the subject; NULL: it is of no event */
-	RsTraceTerms *terms; /* of the subject's expression, once it is armed; NULL: none */
+	/*
+	 * The same with a number in place of each variable. They are told all events, from the
+	 * first on, and so know fields that no event has. NULL: there is no such.
+	 */
+	RsTraceSelection *checks[RS_TRACE_WATCH_EVENTS];
+	RsTraceEventGlob *glob; /* of the subject; NULL: it is of no event */
+	RsTraceTerms *terms;    /* of the subject's expression, once it is armed; NULL: none */
 	GPtrArray *of_subject, *of_partner; /* columns: what both have in common */
 	GPtrArray *bound;                   /* columns of e->bind */
 	RsTraceLatency *latency;
@@ -50,9 +68,9 @@ struct _RsTraceWatch {
 	RsTracePoint first, last;     /* as expected; `last`: or at least of the event */
 	RsTracePoint culprit, nearest, late;
 	gboolean is_so;   /* the last one is as `is` says */
-	GHashTable *open; /* what waits: common key -> GQueue of RsTracePoint */
-	guint n_open;
-	char *broken; /* why the spec is wrong */
+	GHashTable *open; /* common key (GBytes) -> RsTraceWaiting */
+	guint n_open;     /* points in it */
+	char *broken;     /* why the spec is wrong */
 };
 
 /* What a ring has lost since its last record. */

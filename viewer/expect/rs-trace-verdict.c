@@ -8,42 +8,62 @@
 
 /* ---- what an expectation watches ---- */
 
-/* What every record has, and no event. */
-static gboolean is_own(const char *name)
-{
-	static const char *const own[] = {"CPU", "PID", "TGID", "COMM", "SOURCE", NULL};
-
-	return g_strv_contains(own, name);
-}
-
-/* As in a filter: PID is the task that wrote the record, pid a field of the event. */
-static RsTraceColumn *column_of(const char *name)
-{
-	g_autofree char *lower = g_ascii_strdown(name, -1), *field = g_strconcat("*.", name, NULL);
-
-	return rs_trace_column_new(is_own(name) ? lower : field, NULL);
-}
-
-static void columns_of(GStrv names, GPtrArray *of_subject, GPtrArray *of_partner)
-{
-	for (char **name = names; name && *name; name++) {
-		g_auto(GStrv) halves = g_strsplit(*name, "=", 2);
-		const char *first = g_strstrip(halves[0]);
-		const char *second = halves[1] ? g_strstrip(halves[1]) : first;
-
-		g_ptr_array_add(of_subject, column_of(first));
-		g_ptr_array_add(of_partner, column_of(second));
-	}
-}
-
 static void column_free(gpointer column)
 {
 	rs_trace_column_free(column);
 }
 
-static void queue_free(gpointer queue)
+static void waiting_free(gpointer data)
 {
-	g_queue_free_full(queue, g_free);
+	RsTraceWaiting *waiting = data;
+
+	g_queue_clear_full(&waiting->points, g_free);
+	g_free(waiting);
+}
+
+/* They were checked when the expectation was made. */
+static void make_columns(RsTraceWatch *watch)
+{
+	const RsTraceExpectation *e = watch->e;
+
+	watch->of_subject = g_ptr_array_new_with_free_func(column_free);
+	watch->of_partner = g_ptr_array_new_with_free_func(column_free);
+	watch->bound = g_ptr_array_new_with_free_func(column_free);
+	for (guint i = 0; i < e->same->len; i++) {
+		const RsTraceExpectSame *same = &g_array_index(e->same, RsTraceExpectSame, i);
+
+		g_ptr_array_add(watch->of_subject, rs_trace_expect_column(same->of_subject, NULL));
+		g_ptr_array_add(watch->of_partner, rs_trace_expect_column(same->of_partner, NULL));
+	}
+	for (guint i = 0; i < e->bind->len; i++)
+		g_ptr_array_add(
+			watch->bound,
+			rs_trace_expect_column(
+				g_array_index(e->bind, RsTraceExpectBinding, i).field, NULL));
+}
+
+static RsTraceSelection *make_check(const char *event, GHashTable *numbers)
+{
+	g_autofree char *filled = event ? rs_trace_expect_fill(event, numbers, NULL) : NULL;
+
+	return filled ? rs_trace_match_select(filled, NULL) : NULL;
+}
+
+/* "EVENT: EXPR" of the last one; NULL: it is of another kind. To be freed. */
+static char *last_event(const RsTraceExpectation *e)
+{
+	return e->is ? g_strconcat(e->subject, ": ", e->is, NULL) : NULL;
+}
+
+static void make_checks(RsTraceWatch *watch, GHashTable *numbers)
+{
+	g_autofree char *last = last_event(watch->e);
+
+	if (watch->e->kind > RS_TRACE_EXPECT_LAST)
+		return;
+	watch->checks[0] = make_check(watch->e->subject, numbers);
+	watch->checks[1] = make_check(watch->e->partner, numbers);
+	watch->checks[2] = make_check(last, numbers);
 }
 
 static RsTraceWatch *watch_new(const RsTraceExpectation *e)
@@ -51,15 +71,11 @@ static RsTraceWatch *watch_new(const RsTraceExpectation *e)
 	RsTraceWatch *watch = g_new0(RsTraceWatch, 1);
 
 	watch->e = e;
-	watch->of_subject = g_ptr_array_new_with_free_func(column_free);
-	watch->of_partner = g_ptr_array_new_with_free_func(column_free);
-	watch->bound = g_ptr_array_new_with_free_func(column_free);
-	watch->open = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, queue_free);
+	make_columns(watch);
+	watch->open = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
+					    (GDestroyNotify)g_bytes_unref, waiting_free);
 	watch->culprit.number = watch->nearest.number = watch->last.number = RS_TRACE_VERDICT_NONE;
 	watch->armed_at = RS_TRACE_VERDICT_NONE;
-	columns_of(e->same, watch->of_subject, watch->of_partner);
-	for (char **one = e->bind; one && *one; one++)
-		g_ptr_array_add(watch->bound, column_of(strchr(*one, '=') + 1));
 	if (e->kind == RS_TRACE_EXPECT_PAIR) {
 		g_auto(GStrv) halves = g_strsplit(e->subject, "..", 2);
 
@@ -80,6 +96,8 @@ static void watch_free(gpointer data)
 	rs_trace_selection_free(watch->subject);
 	rs_trace_selection_free(watch->partner);
 	rs_trace_selection_free(watch->is);
+	for (guint i = 0; i < RS_TRACE_WATCH_EVENTS; i++)
+		rs_trace_selection_free(watch->checks[i]);
 	rs_trace_event_glob_free(watch->glob);
 	rs_trace_event_glob_free(watch->partner_glob);
 	rs_trace_terms_free(watch->terms);
@@ -138,9 +156,9 @@ static void arm(RsTraceVerdict *v, RsTraceWatch *watch)
 	if (watch->subject && e->partner)
 		select_filled(v, watch, e->partner, &watch->partner);
 	if (watch->subject && e->is) {
-		g_autofree char *both = g_strconcat(e->subject, ": ", e->is, NULL);
+		g_autofree char *last = last_event(e);
 
-		select_filled(v, watch, both, &watch->is);
+		select_filled(v, watch, last, &watch->is);
 	}
 	watch->armed = watch->subject && (!e->partner || watch->partner) && (!e->is || watch->is);
 	if (!watch->armed) {
@@ -196,14 +214,13 @@ static gboolean get_cell(RsTraceWatch *watch, RsTraceColumn *column, const RsTra
 static void bind_values(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
 {
 	for (guint i = 0; i < watch->bound->len; i++) {
-		const char *name = watch->e->bind[i];
+		const char *name = g_array_index(watch->e->bind, RsTraceExpectBinding, i).name;
 		RsTraceCell cell;
 
 		if (get_cell(watch, watch->bound->pdata[i], sample, &cell))
-			g_hash_table_insert(v->values, g_strndup(name, strcspn(name, "=")),
-					    value_of(&cell));
+			g_hash_table_insert(v->values, g_strdup(name), value_of(&cell));
 		else if (!watch->broken)
-			watch->broken = g_strdup_printf("the event has no field for %s", name);
+			watch->broken = g_strdup_printf("the event has no value for '$%s'", name);
 	}
 }
 
@@ -227,7 +244,7 @@ static void note(RsTracePoint *at, RsTracePoint point)
 		*at = point;
 }
 
-/* What both have in common, as a text. FALSE: the record lacks it. */
+/* What both have in common, as bytes. FALSE: the record lacks it. */
 static gboolean take_key(RsTraceWatch *watch, GPtrArray *columns, const RsTraceSample *sample,
 			 GString *out)
 {
@@ -238,10 +255,9 @@ static gboolean take_key(RsTraceWatch *watch, GPtrArray *columns, const RsTraceS
 		if (!get_cell(watch, columns->pdata[i], sample, &cell))
 			return FALSE;
 		if (cell.kind == RS_TRACE_CELL_TEXT) {
-			g_autofree char *hex = g_compute_checksum_for_data(
-				G_CHECKSUM_SHA256, (const guchar *)cell.text, cell.size);
-
-			g_string_append(out, hex);
+			/* With its length, or two texts could be taken for two others. */
+			g_string_append_printf(out, "%" G_GSIZE_FORMAT ":", cell.size);
+			g_string_append_len(out, cell.text, (gssize)cell.size);
 		} else {
 			g_string_append_printf(out, "%" G_GINT64_MODIFIER "x;", cell.number);
 		}
@@ -249,36 +265,79 @@ static gboolean take_key(RsTraceWatch *watch, GPtrArray *columns, const RsTraceS
 	return TRUE;
 }
 
-static void open_point(RsTraceWatch *watch, const char *key, RsTracePoint point)
+/* NULL: there is none. */
+static RsTraceWaiting *find_waiting(const RsTraceWatch *watch, const GString *key)
 {
-	GQueue *queue = g_hash_table_lookup(watch->open, key);
+	g_autoptr(GBytes) bytes = g_bytes_new_static(key->str, key->len);
 
+	return g_hash_table_lookup(watch->open, bytes);
+}
+
+/* Partners that come before, and could only be met too late. */
+static void let_age(RsTraceWatch *watch, RsTraceWaiting *waiting, guint64 ns)
+{
+	const RsTracePoint *oldest;
+
+	while ((oldest = g_queue_peek_head(&waiting->points)) && oldest->ns < ns &&
+	       ns - oldest->ns > watch->e->within) {
+		waiting->old = *oldest;
+		waiting->n_old++;
+		watch->n_open--;
+		g_free(g_queue_pop_head(&waiting->points));
+	}
+}
+
+static void open_point(RsTraceWatch *watch, const GString *key, RsTracePoint point)
+{
+	RsTraceWaiting *waiting = find_waiting(watch, key);
+
+	if (!waiting && g_hash_table_size(watch->open) >= RS_TRACE_VERDICT_OPEN) {
+		watch->refused++;
+		return;
+	}
+	if (!waiting) {
+		waiting = g_new0(RsTraceWaiting, 1);
+		g_hash_table_insert(watch->open, g_bytes_new(key->str, key->len), waiting);
+	}
+	/* If any time is good, it does not matter which of them it was. */
+	if (watch->e->before && watch->e->within == G_MAXUINT64) {
+		waiting->old = point;
+		waiting->n_old++;
+		return;
+	}
+	if (watch->e->before)
+		let_age(watch, waiting, point.ns);
 	if (watch->n_open >= RS_TRACE_VERDICT_OPEN) {
 		watch->refused++;
 		return;
 	}
-	if (!queue) {
-		queue = g_queue_new();
-		g_hash_table_insert(watch->open, g_strdup(key), queue);
-	}
-	g_queue_push_tail(queue, g_memdup2(&point, sizeof(point)));
+	g_queue_push_tail(&waiting->points, g_memdup2(&point, sizeof(point)));
 	watch->n_open++;
 }
 
-/* FALSE: there is none. */
-static gboolean close_point(RsTraceWatch *watch, const char *key, gboolean newest,
-			    RsTracePoint *out)
+/* The newest of those that came before, or the oldest of those that wait. FALSE: there is none. */
+static gboolean close_point(RsTraceWatch *watch, const GString *key, RsTracePoint *out)
 {
-	GQueue *queue = g_hash_table_lookup(watch->open, key);
-	g_autofree RsTracePoint *point = NULL;
+	RsTraceWaiting *waiting = find_waiting(watch, key);
+	RsTracePoint *point;
 
-	if (!queue)
+	if (!waiting)
 		return FALSE;
-	point = newest ? g_queue_pop_tail(queue) : g_queue_pop_head(queue);
-	if (g_queue_is_empty(queue))
-		g_hash_table_remove(watch->open, key);
-	watch->n_open--;
-	*out = *point;
+	point = watch->e->before ? g_queue_pop_tail(&waiting->points)
+				 : g_queue_pop_head(&waiting->points);
+	if (point) {
+		*out = *point;
+		g_free(point);
+		watch->n_open--;
+	} else {
+		*out = waiting->old;
+		waiting->n_old--;
+	}
+	if (g_queue_is_empty(&waiting->points) && !waiting->n_old) {
+		g_autoptr(GBytes) bytes = g_bytes_new_static(key->str, key->len);
+
+		g_hash_table_remove(watch->open, bytes);
+	}
 	return TRUE;
 }
 
@@ -310,8 +369,8 @@ static void step_subject(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSa
 		watch->without_key++;
 		note(&watch->culprit, now);
 	} else if (!watch->e->before) {
-		open_point(watch, v->key->str, now);
-	} else if (close_point(watch, v->key->str, TRUE, &other)) {
+		open_point(watch, v->key, now);
+	} else if (close_point(watch, v->key, &other)) {
 		meet(v, watch, sample, other);
 	} else {
 		watch->alone++;
@@ -325,11 +384,12 @@ static void step_partner(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSa
 
 	if (!take_key(watch, watch->of_partner, sample, v->key)) {
 		watch->without_key++;
+		note(&watch->culprit, now);
 		return;
 	}
 	if (watch->e->before)
-		open_point(watch, v->key->str, now);
-	else if (close_point(watch, v->key->str, FALSE, &other))
+		open_point(watch, v->key, now);
+	else if (close_point(watch, v->key, &other))
 		meet(v, watch, sample, other);
 }
 
@@ -458,10 +518,10 @@ void rs_trace_verdict_know(RsTraceVerdict *v, const RsTraceOrigin *origin,
 							    origin ? origin->name : NULL, event);
 		watch->partner_known |= rs_trace_event_glob_matches(
 			watch->partner_glob, origin ? origin->name : NULL, event);
-		if (watch->subject)
-			rs_trace_selection_know(watch->subject, origin, event);
-		if (watch->partner)
-			rs_trace_selection_know(watch->partner, origin, event);
+		for (guint k = 0; k < RS_TRACE_WATCH_EVENTS; k++) {
+			if (watch->checks[k])
+				rs_trace_selection_know(watch->checks[k], origin, event);
+		}
 	}
 }
 
@@ -470,6 +530,8 @@ void rs_trace_verdict_know(RsTraceVerdict *v, const RsTraceOrigin *origin,
 RsTraceVerdict *rs_trace_verdict_new(GPtrArray *expectations, gboolean may_lose)
 {
 	RsTraceVerdict *v = g_new0(RsTraceVerdict, 1);
+	g_autoptr(GHashTable) numbers =
+		g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 
 	v->expectations = g_ptr_array_ref(expectations);
 	v->may_lose = may_lose;
@@ -483,6 +545,12 @@ RsTraceVerdict *rs_trace_verdict_new(GPtrArray *expectations, gboolean may_lose)
 	for (guint i = 0; i < v->watches->len; i++) {
 		RsTraceWatch *watch = v->watches->pdata[i];
 
+		make_checks(watch, numbers);
+		for (guint k = 0; k < watch->e->bind->len; k++)
+			g_hash_table_insert(
+				numbers,
+				g_array_index(watch->e->bind, RsTraceExpectBinding, k).name,
+				g_strdup("1"));
 		watch->since = find_watch(v, watch->e->since);
 		watch->until = find_watch(v, watch->e->until);
 	}

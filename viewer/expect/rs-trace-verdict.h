@@ -6,9 +6,9 @@
  *	rs_trace_verdict_add() each record, losses too
  *	rs_trace_verdict_finish()
  *
- * A record has a number, from 0 on, by which a finding names it. What is kept of a trace is
- * bounded: an expectation with more than RS_TRACE_VERDICT_OPEN events that wait for their partners
- * fails. Trust: records are hostile. One thread at a time.
+ * A record has a number, from 0 on, in the order of the reader, by which a finding names it. What
+ * is kept of a trace is bounded: an expectation with more than RS_TRACE_VERDICT_OPEN events that
+ * wait for their partners fails. Trust: records are hostile. One thread at a time.
  */
 #ifndef RS_TRACE_VERDICT_H
 #define RS_TRACE_VERDICT_H
@@ -20,6 +20,11 @@ G_BEGIN_DECLS
 
 #define RS_TRACE_VERDICT_OPEN 65536u
 #define RS_TRACE_VERDICT_NONE G_MAXUINT64
+/*
+ * Records that a vCPU can be writing at once, each in the middle of another: of a task, interrupts,
+ * an NMI, or of threads that stand still. Of a guest that was stopped so many may be lost.
+ */
+#define RS_TRACE_VERDICT_WRITING 64u
 
 typedef enum {
 	RS_TRACE_FINDING_MET,
@@ -28,7 +33,7 @@ typedef enum {
 } RsTraceFindingKind;
 
 typedef struct {
-	const char *name; /* of the expectation, or "no loss"; valid as long as the verdict */
+	const char *name; /* the expectation's, and valid as long as it; or "no loss" */
 	guint line;       /* of the spec; 0: nowhere */
 	RsTraceFindingKind kind;
 	char *why;        /* one line, for a terminal; NULL: it is met */

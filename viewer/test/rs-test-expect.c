@@ -24,8 +24,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)
 
 static guint64 lost_of(RsTestGuest *guest)
 {
-	/* What a vCPU was writing when we stopped the guest is nobody's loss. */
-	return rs_test_trace_lost(guest->trace, !(guest->has_ended && guest->was_stopped));
+	return rs_test_trace_lost(guest->trace, guest->has_ended && guest->was_stopped);
 }
 
 /* ---- mistakes ---- */

@@ -40,10 +40,10 @@ void rs_test_trace_rewind(RsTestTrace *trace);
 /* As rs_trace_reader_n_windows(). */
 guint64 rs_test_trace_n_windows(const RsTestTrace *trace);
 /*
- * Events that are known to be lost, up to the last record. `tails`: with those that a ring lost
- * behind its last record.
+ * Events that are known to be lost. `stopped`: what the guest was just writing when it was stopped
+ * is nobody's loss.
  */
-guint64 rs_test_trace_lost(const RsTestTrace *trace, gboolean tails);
+guint64 rs_test_trace_lost(const RsTestTrace *trace, gboolean stopped);
 /*
  * Tells `match` all events of which the trace has told so far. Returns how many it is looking for.
  */

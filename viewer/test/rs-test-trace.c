@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-test-trace-private.h"
 
+#include "expect/rs-trace-verdict.h"
+
 #include "filter/nearest.h"
 
 #include <rs-trace-reader.h>
@@ -275,15 +277,19 @@ guint64 rs_test_trace_n_windows(const RsTestTrace *trace)
 	return trace->reader ? rs_trace_reader_n_windows(trace->reader) : 0;
 }
 
-guint64 rs_test_trace_lost(const RsTestTrace *trace, gboolean tails)
+guint64 rs_test_trace_lost(const RsTestTrace *trace, gboolean stopped)
 {
 	guint64 lost = trace->lost;
 	GHashTableIter iter;
 	gpointer tail;
 
 	g_hash_table_iter_init(&iter, trace->tails);
-	while (tails && g_hash_table_iter_next(&iter, NULL, &tail))
-		lost += *(guint64 *)tail;
+	while (g_hash_table_iter_next(&iter, NULL, &tail)) {
+		const guint64 n = *(const guint64 *)tail;
+
+		if (!stopped || n > RS_TRACE_VERDICT_WRITING)
+			lost += n;
+	}
 	return lost;
 }
 

@@ -63,7 +63,8 @@ static void test_mistakes(void)
 		 "a:2: no expectation before this binds '$d'"},
 		{"[expect x]\nevent = a:b\nbind = c\n", "a:3: this is no NAME=FIELD"},
 		{"[expect x]\nevent = a:b\nbind = c d=e\n", "a:3: this is no NAME=FIELD"},
-		{"[expect x]\nevent = a:b\nbind = c=2.\n", "a:3: '2.' is no FIELD"},
+		{"[expect x]\nevent = a:b\nbind = c=2.\n",
+		 "a:3: '2.' is no FIELD: no event goes before it"},
 		{"[expect x]\nevent = a:b\nthen = a:c\nsame = c; d=\n", "a:4: '' is no FIELD"},
 		{"[expect x]\nevent = a:b\ncount = x\n", "a:3: this is no range"},
 		{"[expect x]\nserial = (\n", "a:2: "},
@@ -134,7 +135,7 @@ static void test_good(void)
 	g_assert_cmpuint(runs->within, ==, 2000000);
 	g_assert_cmpuint(runs->line, ==, 5);
 	g_assert_true(locks->before);
-	g_assert_cmpuint(g_strv_length(locks->same), ==, 2);
+	g_assert_cmpuint(locks->same->len, ==, 2);
 	g_assert_cmpuint(fast->n_limits, ==, 2);
 	g_assert_cmpuint(fast->limits[1].most, ==, 2000000);
 }

@@ -100,6 +100,8 @@ static void test_counts(void)
 	      "x: it happened 2.0 times a second, in 1.000 s @1");
 	CHECK("event = sched:switch\nrate = ..1", "0:3>4 1000000000:4>5",
 	      "x: it happened 2.0 times a second, in 1.000 s @1");
+	CHECK("event = sched:switch\nrate = ..1", "5:3>4 5:4>5",
+	      "x: it happened 2 times at one moment, which is no rate @1");
 }
 
 static void test_never(void)
@@ -259,6 +261,11 @@ static void test_pairs(void)
 	CHECK("pair = switch..all\nmax = 99ns", "1:3>4 11:a3 20:4>5 120:a4",
 	      "x: max of 2 pairs is 100 ns, and not at most 99 ns");
 	CHECK("pair = switch..all", "1:3>4", "x: there are 0 pairs, and not at least 1");
+	/* What hangs has no time, but is longer than any. */
+	CHECK("pair = switch..all\nkey = pid\np50 = 20ns", "1:3>4 11:a3 20:4>5 60:7>9", "");
+	CHECK("pair = switch..all\nkey = pid\np90 = 20ns", "1:3>4 11:a3 20:4>5 41:7>9",
+	      "x: 1 of 2 did not end within 20 ns, so p90 is longer");
+	CHECK("pair = switch..all\nkey = pid\np90 = 20ns", "1:3>4 11:a3 20:4>5 40:7>9", "");
 }
 
 static void test_ends(void)
@@ -293,12 +300,15 @@ static void test_losses(void)
 {
 	const RsTraceRunEnd stopped = {.stopped = TRUE, .end = "stopped"};
 	g_autofree char *tail = judge("[expect x]\nevent = sched:switch", "1:3>4 !2", &stopped);
+	g_autofree char *many = judge("[expect x]\nevent = sched:switch", "1:3>4 !1000", &stopped);
 	g_autofree char *gap =
 		judge("[expect x]\nevent = sched:switch", "1:3>4 !2 5:3>4", &stopped);
 
 	/* It was stopped in the middle of a record, perhaps. */
 	g_assert_cmpstr(tail, ==, "");
 	g_assert_nonnull(strstr(gap, "2 events are lost"));
+	/* But not in the middle of thousands. */
+	g_assert_nonnull(strstr(many, "1000 events are lost"));
 	CHECK("event = sched:switch", "1:3>4 !2",
 	      "no loss: 2 events are lost: what is expected of events cannot be known @1");
 	CHECK("event = sched:switch", "1:3>4 !2 5:3>4",
@@ -307,11 +317,32 @@ static void test_losses(void)
 
 static void test_fields_of_nothing(void)
 {
-	g_autofree char *got = judge("[expect x]\nnever = sched:switch: nix == 3", "1:3>4", NULL);
+	CHECK("never = sched:switch: zzzzzzzz == 3", "1:3>4",
+	      "BROKEN x: sched:switch has no field 'zzzzzzzz'");
+	/* Also of what waits for something, and of what has no record. */
+	CHECK("event = sched:switch\nbind = a=next\n[expect y]\nnever = demo:all: zzzzzzzz == $a",
+	      "1:3>4", "BROKEN y: demo:all has no field 'zzzzzzzz'");
+	CHECK("event = sched:switch\n[expect y]\nnever = demo:all: zzzzzzzz == 1\nsince = x",
+	      "1:3>4", "BROKEN y: demo:all has no field 'zzzzzzzz'");
+	CHECK("last = sched:switch\nis = zzzzzzzz == 0", "",
+	      "BROKEN x: sched:switch has no field 'zzzzzzzz'");
+}
 
-	g_assert_true(g_str_has_prefix(got, "BROKEN x: "));
-	g_assert_nonnull(strstr(got, "nix"));
-	g_assert_null(strchr(got, '\n'));
+/* However many there were before. */
+static void test_many_partners(void)
+{
+	g_autoptr(GString) records = g_string_new(NULL);
+
+	for (guint i = 1; i <= RS_TRACE_VERDICT_OPEN + 5; i++)
+		g_string_append_printf(records, "%u:3>4 ", i);
+	g_string_append(records, "70000:a3 70001:a4");
+	CHECK("each = demo:all\nafter = sched:switch", records->str, "");
+	CHECK("each = demo:all\nafter = sched:switch\nwithin = 5us", records->str, "");
+	CHECK("each = demo:all\nafter = sched:switch\nwithin = 10ns", records->str,
+	      "x: 2 of 2 took longer than 10 ns, up to 4.461 us @65541");
+	CHECK("event = demo:all\nafter = sched:switch\nwithin = 10ns", "1:3>4 100:4>5 101:a3", "");
+	CHECK("event = demo:all\nafter = sched:switch\nwithin = 10ns", "1:3>4 100:a3",
+	      "x: none came within 10 ns: of 1 that came later, the latest took 99 ns @1?");
 }
 
 int main(int argc, char **argv)
@@ -331,5 +362,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/verdict/ends", test_ends);
 	g_test_add_func("/verdict/losses", test_losses);
 	g_test_add_func("/verdict/fields", test_fields_of_nothing);
+	g_test_add_func("/verdict/many", test_many_partners);
 	return g_test_run();
 }
