@@ -108,6 +108,9 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	json_builder_set_member_name(builder, "core");
 	json_builder_add_boolean_value(builder, result->core);
 	rs_cli_add_number(builder, "until_ns", result->until_ns);
+	rs_cli_add_number(builder, "lost_no_ring", result->lost_no_ring);
+	rs_cli_add_number(builder, "lost_nested", result->lost_nested);
+	rs_cli_add_number(builder, "console_unread", result->console_unread);
 	json_builder_end_object(builder);
 	root = json_builder_get_root(builder);
 	json = json_to_string(root, FALSE);

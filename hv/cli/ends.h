@@ -34,6 +34,9 @@ struct rs_ends_result {
 	bool matched;      /* each glob that was asked for has matched an event */
 	bool core;         /* its memory was kept */
 	uint64_t until_ns; /* until when it ran for sure, on the clock of records; 0: not known */
+	/* Events that are in no ring, and so in no trace. */
+	uint64_t lost_no_ring, lost_nested;
+	uint64_t console_unread; /* bytes of consoles that could not be written */
 };
 
 /*

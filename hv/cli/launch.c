@@ -408,6 +408,20 @@ int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPt
 
 /* ---- ending them ---- */
 
+/*
+ * The path of a QEMU that was started when its session was killed, before that told of its source.
+ * NULL: there is none.
+ */
+static char *untold_qmp(const RsTraceRundirEntry *entry, const char *run_dir, guint number)
+{
+	g_autofree char *name = rs_trace_rundir_source_name(entry->name, number);
+	g_autofree char *state = g_strdup_printf("%s/%s.qemu", run_dir, name);
+
+	if (number <= entry->sources->len || !g_file_test(state, G_FILE_TEST_EXISTS))
+		return NULL;
+	return g_strdup_printf("%s/%s.qmp", run_dir, name);
+}
+
 bool rs_launch_lives(const RsTraceRundirEntry *entry)
 {
 	g_autofree char *run_dir = rs_trace_rundir_path(NULL);
@@ -419,6 +433,11 @@ bool rs_launch_lives(const RsTraceRundirEntry *entry)
 		if (source->via ? rs_machine_reach_owed(run_dir, name)
 				: source->qmp && rs_machine_guest_lives(source->qmp))
 			return true;
+	}
+	if (run_dir) {
+		g_autofree char *qmp = untold_qmp(entry, run_dir, entry->sources->len + 1);
+
+		return qmp && rs_machine_guest_lives(qmp);
 	}
 	return false;
 }
@@ -474,11 +493,16 @@ static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint num
 {
 	const RsTraceRundirSource *source = rs_trace_rundir_entry_source(old, number);
 	g_autofree char *name = rs_trace_rundir_source_name(old->name, number);
+	g_autofree char *untold = untold_qmp(old, run_dir, number);
 	g_autofree char *journal = NULL;
 	struct rs_journal_report report;
 	int ret = rs_rundir_file(name, "journal", &journal, err);
 
-	if (!ret && source->via)
+	if (!ret && untold)
+		ret = rs_machine_end_guest(run_dir, name, err);
+	else if (!ret && !source)
+		return 0;
+	else if (!ret && source->via)
 		ret = rs_machine_rescue_reached(run_dir, name, source->via, journal, &report, err);
 	else if (!ret && source->qmp)
 		ret = rs_machine_end_guest(run_dir, name, err);
@@ -501,7 +525,8 @@ int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err)
 	g_autofree char *run_dir = NULL;
 	int ret = find_run_dir(&run_dir, err);
 
-	for (guint i = 1; run_dir && i <= old->sources->len; i++) {
+	/* And one that it has not told of. */
+	for (guint i = 1; run_dir && i <= old->sources->len + 1; i++) {
 		int failed = end_one(old, run_dir, i, ret ? NULL : err);
 
 		ret = ret ? ret : failed;

@@ -248,14 +248,19 @@ static bool has_matched_all(struct runner *runner)
 static void write_result(struct runner *runner)
 {
 	struct rs_source *source = find_first(runner);
-	const struct rs_ends_result result = {
-		.over = runner->over,
-		.signalled = runner->signalled,
-		.agent = source && g_hash_table_contains(runner->greeted, source),
-		.matched = has_matched_all(runner),
-		.core = rs_session_has_core(runner->session),
-		.until_ns = source ? until_ns(runner, source) : 0};
+	struct rs_source_stat stat;
+	struct rs_ends_result result = {.over = runner->over,
+					.signalled = runner->signalled,
+					.agent = source &&
+						 g_hash_table_contains(runner->greeted, source),
+					.matched = has_matched_all(runner),
+					.core = rs_session_has_core(runner->session),
+					.until_ns = source ? until_ns(runner, source) : 0};
 
+	rs_session_stat(runner->session, &stat);
+	result.lost_no_ring = stat.lost_no_ring;
+	result.lost_nested = stat.lost_nested;
+	result.console_unread = stat.target.console_waiting + stat.target.console_lost;
 	if (runner->config->result)
 		fail(runner, rs_ends_write(runner->config->result,
 					   source ? rs_source_end(source) : NULL, &result));

@@ -53,6 +53,11 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 
 	append_events(out, s, printed, several);
 	g_string_append_c(out, '\n');
+	if (s->lost_no_ring || s->lost_nested)
+		g_string_append_printf(out,
+				       "# lost besides, as the guest counts them: %" PRIu64
+				       " for want of a ring, %" PRIu64 " to deep nesting\n",
+				       s->lost_no_ring, s->lost_nested);
 	if (printed->bad_records)
 		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
 				       printed->bad_records);
@@ -102,6 +107,8 @@ char *rs_summary_json(const struct rs_source_stat *s, const struct rs_printer_st
 	rs_cli_add_number(b, "recorded_before", s->before.written);
 	rs_cli_add_number(b, "printed", printed->events);
 	rs_cli_add_number(b, "lost", printed->lost);
+	rs_cli_add_number(b, "lost_no_ring", s->lost_no_ring);
+	rs_cli_add_number(b, "lost_nested", s->lost_nested);
 	rs_cli_add_number(b, "dropped", s->dropped - s->before.dropped);
 	rs_cli_add_number(b, "overrun", s->overrun - s->before.overrun);
 	rs_cli_add_number(b, "bad_records", printed->bad_records);

@@ -227,6 +227,7 @@ static char *share_key(const struct rs_test_case *test, const RsTraceSetup *setu
 			cwd, fixtures, args, events ? events : "", filters ? filters : "",
 			setup->setup ? setup->setup : "", setup->teardown ? setup->teardown : "",
 			setup->duration_ns, setup->timeout_ns, setup->disk);
+	g_string_append_printf(key, " %d", setup->keeps_core);
 	for (guint i = 0; i < faults->options->len; i++)
 		g_string_append_printf(key, "\n%s", (char *)faults->options->pdata[i]);
 	return g_string_free(g_steal_pointer(&key), FALSE);
@@ -294,7 +295,7 @@ static void show_messages(struct rs_test_case *test)
 	g_autofree char *path = rs_test_run_file(test->run, RS_TEST_RUN_MESSAGES), *text = NULL;
 	size_t size;
 
-	text = rs_test_read(path, MESSAGES_MAX, &size);
+	text = rs_test_read_end(path, MESSAGES_MAX, &size);
 	if (text)
 		set_story(test, rs_trace_escape(text, -1, "\n\t"));
 }

@@ -33,33 +33,48 @@ struct result {
 	RsTraceRunEnd end;
 	char *serial, *words, *damage;
 	bool over, killed, by_fault, agent, matched;
-	uint64_t records; /* of the trace */
+	uint64_t unwritten; /* bytes of the console */
+	uint64_t records;   /* of the trace */
 };
 
-char *rs_test_read(const char *path, size_t max, size_t *size)
+static char *read_part(const char *path, size_t max, bool end, size_t *size)
 {
 	g_autoptr(GFile) file = g_file_new_for_path(path);
 	g_autoptr(GFileInputStream) in = g_file_read(file, NULL, NULL);
 	g_autoptr(GFileInfo) info = NULL;
 	g_autofree char *text = NULL;
+	size_t whole;
 
 	if (in)
 		info = g_file_input_stream_query_info(in, G_FILE_ATTRIBUTE_STANDARD_SIZE, NULL,
 						      NULL);
 	if (!info)
 		return NULL;
-	max = MIN(max, (size_t)g_file_info_get_size(info));
+	whole = (size_t)g_file_info_get_size(info);
+	max = MIN(max, whole);
 	text = g_malloc0(max + 1);
+	if (end && !g_seekable_seek(G_SEEKABLE(in), (goffset)(whole - max), G_SEEK_SET, NULL, NULL))
+		return NULL;
 	if (!g_input_stream_read_all(G_INPUT_STREAM(in), text, max, size, NULL, NULL))
 		return NULL;
 	return g_steal_pointer(&text);
+}
+
+char *rs_test_read(const char *path, size_t max, size_t *size)
+{
+	return read_part(path, max, false, size);
+}
+
+char *rs_test_read_end(const char *path, size_t max, size_t *size)
+{
+	return read_part(path, max, true, size);
 }
 
 static void read_serial(const struct work *work, struct result *r)
 {
 	r->serial = rs_test_read(work->config.serial, SERIAL_MAX, &r->end.serial_size);
 	r->end.serial = r->serial;
-	r->end.serial_cut = r->serial && r->end.serial_size >= SERIAL_MAX;
+	r->end.serial_cut = r->serial && (r->end.serial_size >= SERIAL_MAX || r->unwritten);
 }
 
 /* It is our own file, so what is missing in it is a fault of the run. */
@@ -80,6 +95,9 @@ static bool read_result(const struct work *work, struct result *r, GError **erro
 	r->matched = json_object_get_boolean_member_with_default(o, "matched", FALSE);
 	r->end.exited = how && g_str_equal(how, "exit");
 	r->end.stopped = r->over;
+	r->end.lost = (guint64)json_object_get_int_member_with_default(o, "lost_no_ring", 0) +
+		      (guint64)json_object_get_int_member_with_default(o, "lost_nested", 0);
+	r->unwritten = (guint64)json_object_get_int_member_with_default(o, "console_unread", 0);
 	r->end.until_ns = (guint64)json_object_get_int_member_with_default(o, "until_ns", 0);
 	r->by_fault = rs_test_faults_killed(how, text);
 	r->end.code = (guint)json_object_get_int_member_with_default(o, "code", 0);
@@ -130,9 +148,12 @@ static void take_damage(RsTraceReader *reader, struct result *r)
 {
 	g_auto(GStrv) remarks = rs_trace_reader_remarks(reader);
 
-	if (!*remarks)
-		return;
-	r->damage = g_strjoinv("; ", remarks);
+	if (*remarks)
+		r->damage = g_strjoinv("; ", remarks);
+	else if (r->unwritten)
+		r->damage = g_strdup_printf("%" G_GUINT64_FORMAT
+					    " bytes of its console could not be written",
+					    r->unwritten);
 	r->end.damage = r->damage;
 }
 
@@ -307,8 +328,9 @@ static void judge(struct work *work)
 	struct result r = {0};
 
 	work->is.verdict = RS_TEST_NOT_RUN;
-	read_serial(work, &r);
-	if (!read_result(work, &r, &error))
+	if (read_result(work, &r, &error))
+		read_serial(work, &r);
+	if (error)
 		work->is.why = g_strdup(error->message);
 	else if (!r.agent || !r.matched)
 		work->is.verdict = judge_untraced(work, &r);

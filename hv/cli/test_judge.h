@@ -39,5 +39,7 @@ void rs_test_judgement_free(struct rs_test_judgement *judgement);
 
 /* The first `max` bytes of a file and a NUL; to be freed. NULL: it cannot be read. */
 char *rs_test_read(const char *path, size_t max, size_t *size);
+/* The last ones. */
+char *rs_test_read_end(const char *path, size_t max, size_t *size);
 
 #endif

@@ -44,7 +44,9 @@ char **rs_test_report_failed(const struct rs_test_outcome *outcome)
 			continue;
 		line = g_string_new(NULL);
 		rs_test_report_append(line, outcome->spec);
-		g_string_append_printf(line, ":%u: ", check->line);
+		if (check->line)
+			g_string_append_printf(line, ":%u", check->line);
+		g_string_append(line, ": ");
 		rs_test_report_append(line, check->name);
 		g_string_append(line, ": ");
 		rs_test_report_append(line, check->why ? check->why : "failed");

@@ -11,12 +11,15 @@
 #include <rs-trace-escape.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MESSAGES_MAX 65536u
 #define GRACE_MS 15000u       /* after its time, for a run that does not end by itself */
+#define CORE_MS 120000u       /* likewise, while it writes the guest's memory */
 #define LOOK_MS 250u          /* between two looks at what it has written */
 #define MARK ".ringside-test" /* in a folder of ours */
+#define CORE "core"
 #define FOLDERS_MAX 1000u
 
 enum phase { NOT_BEGUN, SETUP, RUN, CLEAN, TEARDOWN, OVER };
@@ -39,13 +42,14 @@ struct rs_test_run {
 	int lock; /* of the folder; -1: none */
 	gint64 began, took;
 	bool keep, stopping, too_large;
+	guint64 before_teardown; /* bytes written; 0: it has not begun */
 	enum rs_test_run_end end;
 	int code;
 	char *why;
 };
 
 static const char *const files[] = {RS_TEST_RUN_TRACE,  "serial", "output", RS_TEST_RUN_MESSAGES,
-				    RS_TEST_RUN_RESULT, "core",   "setup",  "teardown"};
+				    RS_TEST_RUN_RESULT, CORE,     "setup",  "teardown"};
 
 static void next_phase(struct rs_test_run *run);
 
@@ -76,13 +80,15 @@ static void clear_folder(struct rs_test_run *run)
 	}
 }
 
-/* Nobody has anything in it, or only a run that has ended. */
+/* It is ours, and nobody has anything in it, or only a run that has ended. */
 static bool is_free(const struct rs_test_run *run, const char *folder)
 {
 	g_autofree char *mark = g_build_filename(folder, MARK, NULL);
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+	struct stat of;
 
-	return dir && (!g_dir_read_name(dir) || g_file_test(mark, G_FILE_TEST_EXISTS));
+	return dir && !fstat(run->lock, &of) && of.st_uid == geteuid() &&
+	       (!g_dir_read_name(dir) || g_file_test(mark, G_FILE_TEST_EXISTS));
 }
 
 /*
@@ -101,8 +107,9 @@ static bool take_folder(struct rs_test_run *run)
 			return false;
 		if (!flock(run->lock, LOCK_EX | LOCK_NB) && is_free(run, run->folder)) {
 			g_autofree char *mark = rs_test_run_file(run, MARK);
+			int fd = open(mark, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-			return g_file_set_contents(mark, "", 0, NULL);
+			return fd >= 0 && !close(fd);
 		}
 		close(run->lock);
 		run->lock = -1;
@@ -121,6 +128,9 @@ static guint64 bytes_written(const struct rs_test_run *run)
 		g_autofree char *path = rs_test_run_file(run, files[i]);
 		GStatBuf of;
 
+		/* The guest's memory has its own bound. */
+		if (g_str_equal(files[i], CORE))
+			continue;
 		/* What it takes on the disk: a file may have holes. */
 		if (g_stat(path, &of) == 0)
 			sum += (guint64)of.st_blocks * 512;
@@ -132,13 +142,13 @@ static gboolean on_look(gpointer data)
 {
 	struct rs_test_run *run = data;
 
-	if (bytes_written(run) <= run->setup->disk)
+	/* A teardown may write as much again: it has to put right what there is. */
+	if (bytes_written(run) <= run->setup->disk + run->before_teardown)
 		return G_SOURCE_CONTINUE;
-	run->look = 0;
 	run->too_large = true;
 	if (run->process)
 		rs_test_process_stop(run->process);
-	return G_SOURCE_REMOVE;
+	return G_SOURCE_CONTINUE;
 }
 
 /* ---- its processes ---- */
@@ -153,12 +163,17 @@ static unsigned int limit_ms(const struct rs_test_run *run)
 	return (unsigned int)(run->setup->timeout_ns / 1000000);
 }
 
+static unsigned int core_ms(const struct rs_test_run *run)
+{
+	return run->setup->keeps_core ? CORE_MS : 0;
+}
+
 /* False: it could not be started, and run->why says so. */
 static bool start_process(struct rs_test_run *run, struct rs_test_process_config *config)
 {
 	g_autoptr(GError) error = NULL;
 
-	config->grace_ms = GRACE_MS;
+	config->grace_ms = GRACE_MS + (run->phase == RUN ? core_ms(run) : 0);
 	config->done = on_done;
 	config->data = run;
 	run->process = rs_test_process_start(config, &error);
@@ -225,7 +240,7 @@ static GPtrArray *make_args(const struct rs_test_run *run)
 	add(args, g_strdup_printf("%.3f", (double)run_ns(run) / 1e9));
 	if (run->setup->keeps_core) {
 		add(args, g_strdup("--core"));
-		add(args, rs_test_run_file(run, "core"));
+		add(args, rs_test_run_file(run, CORE));
 	}
 	/* Whoever has a duration may go on until then. */
 	if (run->setup->keeps_core && !run->setup->duration_ns)
@@ -257,7 +272,7 @@ static bool start_guest(struct rs_test_run *run)
 						.output = output,
 						.messages = messages,
 						.limit_ms = (unsigned int)(run_ns(run) / 1000000) +
-							    GRACE_MS};
+							    GRACE_MS + core_ms(run)};
 
 	return start_process(run, &config);
 }
@@ -320,13 +335,13 @@ static bool judge_command(struct rs_test_run *run, const char *name)
 
 	if (run->stopping)
 		settle(run, RS_TEST_RUN_STOPPED, g_strdup("it was interrupted"));
-	else if (run->too_large && code)
+	else if (run->too_large)
 		settle_too_large(run);
 	else if (code)
 		settle(run, RS_TEST_RUN_NO_SETUP,
 		       code < 0 ? g_strdup_printf("the %s did not end in time", name)
 				: g_strdup_printf("the %s ended with code %d", name, code));
-	return code == 0 && !run->stopping;
+	return code == 0 && !run->stopping && !run->too_large;
 }
 
 static void finish(struct rs_test_run *run)
@@ -359,6 +374,7 @@ static bool enter(struct rs_test_run *run)
 	case CLEAN:
 		return run->code < 0 && start_clean(run);
 	case TEARDOWN:
+		run->before_teardown = bytes_written(run);
 		return run->setup->teardown && start_command(run, run->setup->teardown, "teardown");
 	default:
 		return false;
@@ -527,9 +543,10 @@ char *rs_test_run_last_message(const struct rs_test_run *run)
 	char *line;
 	size_t size;
 
-	text = rs_test_read(path, MESSAGES_MAX, &size);
+	text = rs_test_read_end(path, MESSAGES_MAX, &size);
 	if (!text || !*g_strchomp(text))
-		return g_strdup("the run said nothing of why");
+		return g_strdup(run->code < 0 ? "something has killed the run"
+					      : "the run said nothing of why");
 	line = strrchr(text, '\n');
 	/* How it is used comes after what is wrong. */
 	if (line && g_str_has_prefix(line + 1, "usage: ")) {

@@ -8,21 +8,52 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHILDREN "/proc/thread-self/children"
-#define GRACE_S 20   /* for a process whose tests are gone */
-#define ROUNDS 200   /* of looks for what is left */
-#define LOOK_US 5000 /* between two of them */
+#define GRACE_S 20    /* for a process whose tests are gone */
+#define GUARD_MS 3000 /* for a guard of ours, which puts something right and ends */
+#define END_MS 60000  /* until all that is left must have ended */
+#define LOOK_US 1000  /* between two looks */
+#define GUARD "ringside-guard\n"
+#define LEFT "ringside: what this has started could not be ended\n"
 
 /* ---- what is left ---- */
 
-/* Kills each number of a text. Returns whether one could be killed. */
-static bool kill_listed(const char *text, ssize_t size)
+/* The front of a file; -1: it cannot be read. */
+static ssize_t read_front(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, size) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+/* Whether it calls itself so. That gets it some time, and nothing else. */
+static bool is_guard(pid_t pid)
+{
+	char path[32] = "/proc/", digits[16], comm[sizeof(GUARD)];
+	size_t n = 0, at = strlen(path);
+
+	for (; pid; pid /= 10)
+		digits[n++] = (char)('0' + pid % 10);
+	while (n)
+		path[at++] = digits[--n];
+	memcpy(path + at, "/comm", sizeof("/comm"));
+	return read_front(path, comm, sizeof(comm)) == strlen(GUARD) &&
+	       memcmp(comm, GUARD, strlen(GUARD)) == 0;
+}
+
+/* Kills each number of a text. Returns whether any is left. */
+static bool kill_listed(const char *text, ssize_t size, bool spares)
 {
 	bool any = false;
 	pid_t pid = 0;
@@ -32,31 +63,51 @@ static bool kill_listed(const char *text, ssize_t size)
 			pid = pid * 10 + (text[i] - '0');
 			continue;
 		}
-		any |= pid > 1 && kill(pid, SIGKILL) == 0;
+		if (pid > 1)
+			any |= (spares && is_guard(pid)) || kill(pid, SIGKILL) == 0;
 		pid = 0;
 	}
 	return any;
 }
 
-static bool kill_children(void)
+static bool kill_children(bool spares)
 {
 	char text[4096];
-	int fd = open(CHILDREN, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+	ssize_t size = read_front(CHILDREN, text, sizeof(text));
 
-	if (fd >= 0)
-		close(fd);
-	return kill_listed(text, size);
+	return kill_listed(text, size, spares);
 }
 
-/* Who is killed leaves its own children to us. One that is not ours to kill stays. */
-static void end_all(void)
+static int64_t now_ms(void)
 {
-	for (int i = 0; i < ROUNDS && kill_children(); i++) {
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool rs_test_tie_end_all(void)
+{
+	const int64_t began = now_ms();
+	int64_t took = 0;
+	bool any;
+
+	/* Who is killed leaves its own children to us. One that is not ours to kill stays. */
+	while ((any = kill_children(took < GUARD_MS)) && took < END_MS) {
+		bool ended = false;
+
 		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-		usleep(LOOK_US);
+			ended = true;
+		if (!ended)
+			usleep(LOOK_US);
+		took = now_ms() - began;
 	}
+	return !any;
+}
+
+void rs_test_tie_adopt(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 /* ---- the supervisor ---- */
@@ -111,18 +162,22 @@ static void supervise(pid_t child, pid_t parent)
 		alone = true;
 		alarm(GRACE_S);
 	}
-	end_all();
+	if (!rs_test_tie_end_all()) {
+		(void)!write(STDERR_FILENO, LEFT, strlen(LEFT));
+		_exit(1);
+	}
 	end_as(status);
 }
 
 void rs_test_tie(pid_t parent)
 {
+	const pid_t self = getpid();
 	pid_t child;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rs_test_tie_adopt();
 	/* A terminal's Ctrl-C is for us, who then end all runs. */
 	setpgid(0, 0);
 	child = fork();
@@ -131,4 +186,8 @@ void rs_test_tie(pid_t parent)
 	if (child > 0)
 		supervise(child, parent);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != self)
+		_exit(1);
+	/* Who kills his group does not kill his supervisor. */
+	setpgid(0, 0);
 }

@@ -137,6 +137,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		if (rs_source_args_fill(args->pdata[i], o->to.output != NULL, &source, &err))
 			return rs_cli_usage(verb, "%s", err.message);
 		source.config.keep_crashed = o->core != NULL;
+		source.config.counts_console = o->result != NULL;
 		g_array_append_val(sources, source);
 	}
 	for (guint i = 0; i < args->len && !code; i++)

@@ -3,6 +3,7 @@
 #include "base/output.h"
 #include "cli/test_case.h"
 #include "cli/test_progress.h"
+#include "cli/test_tie.h"
 #include "cli/verb.h"
 
 #include <glib-unix.h>
@@ -68,9 +69,13 @@ static int add_folder(const char *path, GPtrArray *paths)
 
 	if (!dir)
 		return rs_cli_fail(NOT_RUN, "%s", error->message);
-	while ((name = g_dir_read_name(dir)))
-		if (g_str_has_suffix(name, SUFFIX))
-			g_ptr_array_add(found, g_build_filename(path, name, NULL));
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *one = g_build_filename(path, name, NULL);
+
+		/* A pipe would be waited for. */
+		if (g_str_has_suffix(name, SUFFIX) && g_file_test(one, G_FILE_TEST_IS_REGULAR))
+			g_ptr_array_add(found, g_steal_pointer(&one));
+	}
 	if (!found->len)
 		return rs_cli_fail(SPEC_BROKEN, "%s: there is no *" SUFFIX " in it", path);
 	g_ptr_array_sort(found, compare);
@@ -368,15 +373,17 @@ static bool take_format(const char *text, enum rs_test_format *out)
 	return false;
 }
 
-static int view(const char *folder)
+/* Until its window is closed. The exit code is that of the tests. */
+static void view(const char *folder)
 {
 	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-	g_autofree char *trace = folder ? g_build_filename(folder, "trace", NULL) : NULL;
+	g_autofree char *trace = g_build_filename(folder, "trace", NULL);
+	const char *argv[] = {self, "view", trace, NULL};
+	g_autoptr(GError) error = NULL;
 
-	if (!trace)
-		return RS_CLI_OK;
-	execl(self, self, "view", trace, NULL);
-	return rs_cli_fail(RS_CLI_FAILED, "ringside view could not be started");
+	if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_CHILD_INHERITS_STDIN, NULL, NULL, NULL,
+			  NULL, NULL, &error))
+		g_printerr("ringside: %s\n", error->message);
 }
 
 static void free_case(gpointer test)
@@ -480,11 +487,15 @@ static int run_specs(const struct rs_verb *verb, struct options *o, int argc, ch
 		return rs_cli_usage(verb, "--retries is 0 to 100");
 	if (argc < 2)
 		return rs_cli_usage(verb, "no spec is named");
+	rs_test_tie_adopt();
 	run_init(&run, o);
 	code = do_specs(&run, argc, argv, format);
 	if (o->view && run.evidence)
-		code = view(run.evidence);
+		view(run.evidence);
 	run_clear(&run);
+	/* What has killed its supervisor. */
+	if (!rs_test_tie_end_all())
+		code = rs_cli_fail(NOT_RUN, "not all that was started could be ended");
 	return code;
 }
 

@@ -174,8 +174,13 @@ static int create_regions(const struct rs_machine_config *config, enum kind kind
 /*
  * Opens the output of the serial console. *fd is -1 if there is none. *owned: the caller closes it.
  */
-static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error *err)
+static int open_serial(const struct rs_machine_config *config, int *fd, bool *owned,
+		       struct rs_error *err)
 {
+	const char *serial = config->serial;
+	/* A QEMU writes by itself to what it can append to. */
+	const int append = config->counts_console ? 0 : O_APPEND;
+
 	*owned = false;
 	*fd = -1;
 	if (!serial || strcmp(serial, "-") == 0) {
@@ -184,7 +189,7 @@ static int open_serial(const char *serial, int *fd, bool *owned, struct rs_error
 	}
 	if (strcmp(serial, "none") == 0)
 		return 0;
-	*fd = open(serial, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+	*fd = open(serial, O_WRONLY | O_CREAT | O_TRUNC | append | O_CLOEXEC, 0644);
 	if (*fd < 0)
 		return rs_error_set(err, EIO, "%s: %s", serial, g_strerror(errno));
 	*owned = true;
@@ -244,7 +249,7 @@ static int create_target(const struct rs_machine_config *config, enum kind kind,
 
 	if (kind == KIND_HOSTED)
 		return rs_hosted_create(&hosted, out, err);
-	ret = open_serial(config->serial, &serial, &owned, err);
+	ret = open_serial(config, &serial, &owned, err);
 	if (ret)
 		return ret;
 	ret = kind == KIND_KVM ? create_kvm(config, regions, cpus, serial, out, err)

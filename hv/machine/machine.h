@@ -44,9 +44,11 @@ struct rs_machine_config {
 	const char *accel;           /* "auto", "kvm" or "tcg" */
 	const char *initrd, *append; /* may be NULL */
 	const char *serial;          /* a file, "-" (standard error) or "none" */
-	uint32_t cpus;               /* 0: 2 for a guest, all of the host's for a program */
-	uint64_t memory;             /* bytes; 0: a default */
-	uint64_t ring_bytes;         /* per vCPU */
+	/* We write that file, and count what could not be written. It ends with this process. */
+	bool counts_console;
+	uint32_t cpus;       /* 0: 2 for a guest, all of the host's for a program */
+	uint64_t memory;     /* bytes; 0: a default */
+	uint64_t ring_bytes; /* per vCPU */
 	uint32_t ring_mode;
 	/* Regions for processes. RS_MACHINE_USERS_DEFAULT: 4 in a guest, 16 on this host. */
 	uint32_t users;

@@ -175,7 +175,10 @@ static int spawn_and_connect(struct rs_qemu *qemu, const struct rs_qemu_config *
 	if (rc < 0)
 		return rc;
 	qemu->target.pid = qemu->process.pid;
-	rc = map_ram(qemu, err);
+	/* At once: if we are killed, others find it by this. */
+	rc = save(qemu, err);
+	if (rc == 0)
+		rc = map_ram(qemu, err);
 	if (rc < 0)
 		return rc;
 	rc = connect_monitor(qemu, 2 * RS_QEMU_TIMEOUT_MS, err);
@@ -204,8 +207,6 @@ int rs_qemu_create(const struct rs_qemu_config *config, struct rs_target **out,
 	rc = rs_qemu_reserve_mark(qemu, err);
 	if (rc == 0)
 		rc = spawn_and_connect(qemu, config, err);
-	if (rc == 0)
-		rc = save(qemu, err);
 	if (rc == 0)
 		rs_qemu_watch(qemu);
 	if (rc < 0) {

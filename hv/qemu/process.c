@@ -49,12 +49,13 @@ static void add_memory(GPtrArray *argv, const struct rs_qemu_config *config)
 	arg(argv, "ivshmem-plain,memdev=region,addr=02.0");
 }
 
-/* A file in which each writer has its own place, unless they share a description. */
+/* A file in which each writer has its own place, unless they share a description; or a device. */
 static bool has_places(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !(fcntl(fd, F_GETFL) & O_APPEND);
+	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) &&
+	       !(fcntl(fd, F_GETFL) & O_APPEND);
 }
 
 static bool is_socket(int fd)

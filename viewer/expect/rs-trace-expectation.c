@@ -136,6 +136,22 @@ static const char *find_quoted(const char *event)
 	return NULL;
 }
 
+/* "~ $NAME": what a guest says would be a pattern, such as "*". NULL: there is none. */
+static const char *find_pattern(const char *event)
+{
+	gboolean quoted = FALSE;
+
+	for (; *event; event++) {
+		if (quoted && *event == '\\' && event[1])
+			event++;
+		else if (*event == '"')
+			quoted = !quoted;
+		else if (!quoted && *event == '~' && event[1 + strspn(event + 1, " \t")] == '$')
+			return event + 1 + strspn(event + 1, " \t");
+	}
+	return NULL;
+}
+
 /* ---- events ---- */
 
 /* With numbers in place of variables. That is a value of every kind, so far as the syntax goes. */
@@ -155,6 +171,13 @@ static gboolean check_event(Reading *r, const char *key, const char *event)
 					 "a variable stands for a whole value, so it has no quotes "
 					 "around it; $$ is a $",
 					 r->error);
+		return FALSE;
+	}
+	quoted = find_pattern(event);
+	if (quoted) {
+		rs_trace_spec_blame_part(
+			r->spec, r->group, key, quoted, 0, 1,
+			"a variable is no pattern, whatever its value is; == compares", r->error);
 		return FALSE;
 	}
 	filled = rs_trace_expect_fill(event, r->bound, &missing);

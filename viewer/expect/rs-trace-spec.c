@@ -3,6 +3,7 @@
 
 #include "rs-trace-escape.h"
 
+#include <gio/gio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -483,11 +484,16 @@ static RsTraceSpec *spec_new(const char *path, const Group *may, GHashTable *set
 static RsTraceSpec *spec_load(const char *path, const Group *may, GHashTable *settings,
 			      GError **error)
 {
-	g_autofree char *text = NULL;
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	g_autoptr(GFileInputStream) in = g_file_read(file, NULL, error);
+	/* One more than there may be: it might be a device. */
+	g_autofree char *text = in ? g_malloc(RS_TRACE_SPEC_MAX + 2) : NULL;
 	gsize size;
 
-	if (!g_file_get_contents(path, &text, &size, error))
+	if (!in || !g_input_stream_read_all(G_INPUT_STREAM(in), text, RS_TRACE_SPEC_MAX + 1, &size,
+					    NULL, error))
 		return NULL;
+	text[size] = 0;
 	return spec_new(path, may, settings, text, size, error);
 }
 

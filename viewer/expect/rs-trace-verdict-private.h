@@ -94,6 +94,9 @@ struct _RsTraceVerdict {
 	GHashTable *tails; /* source and vCPU -> RsTraceTail */
 	gboolean may_lose;
 	gboolean told; /* of an event at least */
+	/* At the end. */
+	gboolean exited;  /* the guest, by itself */
+	gint64 judged_us; /* since when, by g_get_monotonic_time() */
 };
 
 #endif

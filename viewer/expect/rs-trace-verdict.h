@@ -56,6 +56,7 @@ typedef struct {
 	 * been silent at the end.
 	 */
 	guint64 until_ns;
+	guint64 lost;       /* events that are in no trace, besides its losses */
 	const char *damage; /* what is wrong with the trace itself; NULL: nothing */
 	gboolean exited;    /* with this code; FALSE: it did not end by itself */
 	guint code;

@@ -16,10 +16,13 @@
 
 #define UUID "6e0f7a1c-0f5e-4d0b-9a62-3f2f6f0d8f11"
 
-/* QEMU writes its console itself, but for a terminal and what it cannot open anew. */
+/*
+ * QEMU writes its console itself, but for a terminal, what it cannot open anew, and what does not
+ * ask for appending, where nobody would notice that it cannot write.
+ */
 static void test_may_have(void)
 {
-	int pipes[2], ends[2], file = open("/dev/null", O_WRONLY);
+	int pipes[2], ends[2], file = open("/dev/null", O_WRONLY | O_APPEND);
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY), regular;
 	g_autofree char *path = NULL;
 
@@ -29,6 +32,8 @@ static void test_may_have(void)
 	g_assert_false(rs_qemu_process_may_have(terminal));
 	g_assert_true(rs_qemu_process_may_have(pipes[1]));
 	g_assert_true(rs_qemu_process_may_have(file));
+	g_assert_cmpint(fcntl(file, F_SETFL, 0), ==, 0);
+	g_assert_false(rs_qemu_process_may_have(file));
 	/* In a file without O_APPEND our own messages would overwrite the console. */
 	path = g_build_filename(g_get_tmp_dir(), "ringside-may-have-XXXXXX", NULL);
 	regular = g_mkstemp(path);
