@@ -30,7 +30,7 @@ class Timeline:
 
     def key(self, *keys):
         """Presses them, and returns what is shown when nothing changes any more."""
-        before, until = self.said(), time.monotonic() + 2
+        before, until = self.said(), time.monotonic() + 5
         self.desktop.key(*keys)
         # The next event may be at the same time.
         while self.said() == before and time.monotonic() < until:
