@@ -315,6 +315,12 @@ static enum rs_test_verdict judge_fixtures(const struct rs_test_case *test, char
 	return RS_TEST_PASSED;
 }
 
+/* The run itself has done its work, however its guest ended. */
+static bool went_well(int code)
+{
+	return code == RS_CLI_OK || code == RS_CLI_GUEST_CODE || code == RS_CLI_GUEST;
+}
+
 /* The run had a trace and a result, and now has a judgement. */
 static void take_judgement(struct rs_test_case *test)
 {
@@ -327,7 +333,7 @@ static void take_judgement(struct rs_test_case *test)
 		g_clear_pointer(&is->why, g_free);
 	}
 	/* The trace is not whole, or the run has died: nobody knows. */
-	if (is->verdict == RS_TEST_PASSED && code != RS_CLI_OK && code != RS_CLI_GUEST_CODE) {
+	if (is->verdict == RS_TEST_PASSED && !went_well(code)) {
 		is->verdict = RS_TEST_NOT_RUN;
 		g_clear_pointer(&is->why, g_free);
 	} else if (is->verdict == RS_TEST_PASSED) {

@@ -31,7 +31,7 @@ struct work {
 
 struct result {
 	RsTraceRunEnd end;
-	char *serial, *words, *damage;
+	char *serial, *words, *damage, *how, *text;
 	bool over, killed, by_fault, agent, matched;
 	uint64_t unwritten; /* bytes of the console */
 	uint64_t records;   /* of the trace */
@@ -94,7 +94,10 @@ static bool read_result(const struct work *work, struct result *r, GError **erro
 	r->agent = json_object_get_boolean_member_with_default(o, "agent", FALSE);
 	r->matched = json_object_get_boolean_member_with_default(o, "matched", FALSE);
 	r->end.exited = how && g_str_equal(how, "exit");
-	r->end.stopped = r->over;
+	/* So are the other CPUs of one that ends badly. */
+	r->end.stopped = r->over || !r->end.exited;
+	r->end.how = r->how = g_strdup(how);
+	r->end.text = r->text = g_strdup(text);
 	r->end.lost = (guint64)json_object_get_int_member_with_default(o, "lost_no_ring", 0) +
 		      (guint64)json_object_get_int_member_with_default(o, "lost_nested", 0);
 	r->unwritten = (guint64)json_object_get_int_member_with_default(o, "console_unread", 0);
@@ -261,12 +264,13 @@ static enum rs_test_verdict sum_up(struct work *work)
 /* A crash, and a hang, fail a test that does not speak of the end. */
 static bool ended_badly(struct work *work, const struct result *r)
 {
-	bool speaks = false;
+	bool exit = false, bad = false;
 
 	for (guint i = 0; i < work->config.expectations->len; i++) {
 		const RsTraceExpectation *e = work->config.expectations->pdata[i];
 
-		speaks |= e->kind == RS_TRACE_EXPECT_EXIT;
+		exit |= e->kind == RS_TRACE_EXPECT_EXIT;
+		bad |= e->kind == RS_TRACE_EXPECT_END;
 	}
 	/* One that panics while it is being stopped has panicked. */
 	if ((r->over && r->killed && work->config.may_go_on) ||
@@ -275,9 +279,11 @@ static bool ended_badly(struct work *work, const struct result *r)
 	if (r->over && r->killed)
 		work->is.why = g_strdup_printf("it did not end within %.3g s",
 					       (double)work->config.timeout_ns / 1e9);
+	else if (bad)
+		return false;
 	else if (!r->end.exited)
 		work->is.why = g_strdup_printf("the guest did not end by itself: %s", r->end.end);
-	else if (!speaks && r->end.code)
+	else if (!exit && r->end.code)
 		work->is.why = g_strdup_printf("the guest ended with code %u", r->end.code);
 	return work->is.why != NULL;
 }
@@ -340,6 +346,8 @@ static void judge(struct work *work)
 		work->is.verdict = judge_trace(work, verdict, &r);
 	g_free(r.serial);
 	g_free(r.words);
+	g_free(r.how);
+	g_free(r.text);
 	g_free(r.damage);
 }
 

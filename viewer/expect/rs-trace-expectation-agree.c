@@ -7,7 +7,7 @@ typedef struct {
 	GHashTable *by_name; /* of those of events */
 	/* Without bounds in time: what must be, and what must not. Text -> expectation. */
 	GHashTable *events, *nevers, *serials, *serial_nevers;
-	const RsTraceExpectation *exit;
+	const RsTraceExpectation *exit, *end;
 	GError **error;
 } Looking;
 
@@ -79,8 +79,16 @@ static gboolean look_at_exit(Looking *l, const RsTraceExpectation *e)
 {
 	const RsTraceExpectation *other = l->exit;
 
+	if (e->kind == RS_TRACE_EXPECT_END) {
+		other = l->exit ? l->exit : l->end;
+		l->end = e;
+		return !other || (other != l->exit && g_str_equal(other->subject, e->subject)) ||
+		       contradicts(l, e, "end", other);
+	}
 	if (e->kind != RS_TRACE_EXPECT_EXIT)
 		return TRUE;
+	if (l->end)
+		return contradicts(l, e, "exit", l->end);
 	l->exit = e;
 	return !other || (e->least_code <= other->most_code && other->least_code <= e->most_code) ||
 	       contradicts(l, e, "exit", other);

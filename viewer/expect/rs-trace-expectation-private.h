@@ -8,6 +8,9 @@
 
 G_BEGIN_DECLS
 
+/* How patterns are compiled. Guests write bytes, and lines. */
+#define RS_TRACE_EXPECT_REGEX ((GRegexCompileFlags)(G_REGEX_MULTILINE | G_REGEX_RAW))
+
 /*
  * Whether all of them (of RsTraceExpectation) can be met at once, as far as that can be seen, and
  * what they name is there. FALSE: RS_TRACE_SPEC_ERROR.

@@ -28,6 +28,7 @@ static const struct {
 	{"serial", RS_TRACE_EXPECT_SERIAL, {"count"}},
 	{"serial-never", RS_TRACE_EXPECT_SERIAL_NEVER, {NULL}},
 	{"exit", RS_TRACE_EXPECT_EXIT, {NULL}},
+	{"end", RS_TRACE_EXPECT_END, {"text"}},
 };
 
 /* What is being read. */
@@ -81,6 +82,7 @@ static void expectation_free(gpointer data)
 	g_free(e->since);
 	g_free(e->until);
 	g_free(e->key);
+	g_free(e->text);
 	g_free(e);
 }
 
@@ -400,20 +402,21 @@ static gboolean take_bindings(Reading *r)
 	return TRUE;
 }
 
-static gboolean take_pattern(Reading *r, const char *key)
+static gboolean take_pattern(Reading *r, const char *key, char **out)
 {
 	g_autoptr(GError) why = NULL;
 	g_autoptr(GRegex) regex = NULL;
 
-	if (!r->e->subject)
+	*out = rs_trace_spec_get(r->spec, r->group, key, r->error);
+	if (!*out)
 		return FALSE;
-	if (!*r->e->subject) {
+	if (!**out) {
 		rs_trace_spec_blame(r->spec, r->group, key, r->error,
 				    "an empty pattern is in every line");
 		return FALSE;
 	}
 	/* As the verdict makes it. */
-	regex = g_regex_new(r->e->subject, G_REGEX_MULTILINE | G_REGEX_RAW, 0, &why);
+	regex = g_regex_new(*out, RS_TRACE_EXPECT_REGEX, 0, &why);
 	if (!regex)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
 	return regex != NULL;
@@ -431,6 +434,23 @@ static gboolean take_pair(Reading *r)
 	return latency && take_limits(r);
 }
 
+static gboolean take_end(Reading *r, const char *key)
+{
+	static const char *const ends[] = {"panic", "reset", "triple-fault", "fault", NULL};
+
+	r->e->subject = rs_trace_spec_get(r->spec, r->group, key, r->error);
+	if (!r->e->subject)
+		return FALSE;
+	if (!g_strv_contains(ends, r->e->subject)) {
+		rs_trace_spec_blame(r->spec, r->group, key, r->error,
+				    "a guest ends badly by one of panic, reset, triple-fault and "
+				    "fault");
+		return FALSE;
+	}
+	return !rs_trace_spec_has(r->spec, r->group, "text") ||
+	       take_pattern(r, "text", &r->e->text);
+}
+
 static gboolean take_rest(Reading *r, const char *key)
 {
 	RsTraceExpectation *e = r->e;
@@ -441,11 +461,12 @@ static gboolean take_rest(Reading *r, const char *key)
 		return take_ranges(r) && take_pair(r);
 	case RS_TRACE_EXPECT_SERIAL:
 	case RS_TRACE_EXPECT_SERIAL_NEVER:
-		e->subject = rs_trace_spec_get(r->spec, r->group, key, r->error);
-		return take_ranges(r) && take_pattern(r, key);
+		return take_ranges(r) && take_pattern(r, key, &e->subject);
 	case RS_TRACE_EXPECT_EXIT:
 		return rs_trace_spec_range(r->spec, r->group, key, &e->least_code, &e->most_code,
 					   r->error);
+	case RS_TRACE_EXPECT_END:
+		return take_end(r, key);
 	default:
 		break;
 	}
@@ -503,7 +524,7 @@ static gboolean take_group(Reading *r)
 	}
 	rs_trace_spec_blame(r->spec, r->group, NULL, r->error,
 			    "this says nothing that is expected: event, never, each, last, pair, "
-			    "serial, serial-never or exit");
+			    "serial, serial-never, exit or end");
 	return FALSE;
 }
 

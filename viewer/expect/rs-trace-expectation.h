@@ -19,6 +19,7 @@ typedef enum {
 	RS_TRACE_EXPECT_SERIAL,
 	RS_TRACE_EXPECT_SERIAL_NEVER,
 	RS_TRACE_EXPECT_EXIT,
+	RS_TRACE_EXPECT_END, /* badly, as `subject` names it */
 } RsTraceExpectKind;
 
 #define RS_TRACE_EXPECT_LIMITS 4u
@@ -44,7 +45,7 @@ typedef struct {
 	char *name;
 	guint line;
 	RsTraceExpectKind kind;
-	char *subject;   /* an event, "GLOB" or "GLOB: EXPR"; a pair; a pattern; "" */
+	char *subject;   /* an event, "GLOB" or "GLOB: EXPR"; a pair; a pattern; "panic"; "" */
 	char *partner;   /* an event; NULL: none */
 	gboolean before; /* the partner comes before the subject */
 	GArray *same;    /* of RsTraceExpectSame */
@@ -63,6 +64,7 @@ typedef struct {
 	RsTraceExpectLimit limits[RS_TRACE_EXPECT_LIMITS];
 	guint n_limits;
 	guint64 least_code, most_code; /* of the exit */
+	char *text; /* a pattern, in what is told of the end; NULL: whatever it is */
 } RsTraceExpectation;
 
 /*

@@ -370,7 +370,7 @@ static void judge_serial(const RsTraceVerdict *v, const RsTraceWatch *watch,
 	const RsTraceExpectation *e = watch->e;
 	const gboolean never = e->kind == RS_TRACE_EXPECT_SERIAL_NEVER;
 	const guint64 least = never ? 0 : e->least, most = never ? 0 : e->most;
-	g_autoptr(GRegex) regex = g_regex_new(e->subject, G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
+	g_autoptr(GRegex) regex = g_regex_new(e->subject, RS_TRACE_EXPECT_REGEX, 0, NULL);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *range = show_range(least, most);
 	gboolean cut;
@@ -407,6 +407,18 @@ static void judge_exit(const RsTraceWatch *watch, const RsTraceRunEnd *end, RsTr
 		      end->code, range);
 }
 
+static void judge_end(const RsTraceWatch *watch, const RsTraceRunEnd *end, RsTraceFinding *f)
+{
+	const RsTraceExpectation *e = watch->e;
+
+	if (g_strcmp0(end->how, e->subject))
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "it should have ended by %s, and not so: %s",
+		      e->subject, end->end);
+	else if (e->text && !g_regex_match_simple(e->text, end->text ? end->text : "",
+						  RS_TRACE_EXPECT_REGEX, 0))
+		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "its end says something else: %s", end->end);
+}
+
 static void judge(const RsTraceVerdict *v, const RsTraceWatch *watch, const RsTraceRunEnd *end,
 		  RsTraceFinding *f)
 {
@@ -421,6 +433,9 @@ static void judge(const RsTraceVerdict *v, const RsTraceWatch *watch, const RsTr
 		return;
 	case RS_TRACE_EXPECT_EXIT:
 		judge_exit(watch, end, f);
+		return;
+	case RS_TRACE_EXPECT_END:
+		judge_end(watch, end, f);
 		return;
 	default:
 		judge_event(v, watch, f);

@@ -37,7 +37,7 @@ struct _RsTraceSpec {
 /* What a group may have. One that ends with a space has a name behind it. */
 typedef struct {
 	const char *group;
-	const char *keys[24];
+	const char *keys[28];
 } Group;
 
 static const Group of_specs[] = {
@@ -50,9 +50,10 @@ static const Group of_specs[] = {
 	{"parameters", {NULL}},
 	{"matrix", {NULL}},
 	{"fault ", {"inject", "at", "on"}},
-	{"expect ", {"event", "never", "each", "last",  "pair", "serial", "serial-never", "exit",
-		     "count", "rate",  "then", "after", "same", "open",   "within",       "since",
-		     "until", "bind",  "is",   "key",   "p50",  "p90",    "p99",          "max"}},
+	{"expect ",
+	 {"event", "never", "each",  "last", "pair", "serial", "serial-never", "exit",  "count",
+	  "rate",  "then",  "after", "same", "open", "within", "since",        "until", "bind",
+	  "is",    "key",   "p50",   "p90",  "p99",  "max",    "end",          "text"}},
 	{NULL, {NULL}},
 };
 

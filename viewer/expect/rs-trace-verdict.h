@@ -60,6 +60,8 @@ typedef struct {
 	const char *damage; /* what is wrong with the trace itself; NULL: nothing */
 	gboolean exited;    /* with this code; FALSE: it did not end by itself */
 	guint code;
+	/* As `--result` names it (docs/json.md), and what the guest said to it. NULL: not known. */
+	const char *how, *text;
 	const char *end; /* how, in words: "it was stopped after 10 s" */
 } RsTraceRunEnd;
 

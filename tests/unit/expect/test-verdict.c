@@ -282,6 +282,21 @@ static void test_ends(void)
 	g_assert_cmpstr(good, ==, "");
 	g_assert_cmpstr(none, ==, "x: the guest did not end by itself: it was stopped");
 	g_assert_cmpstr(dumb, ==, "x: the guest has no serial log");
+	{
+		const RsTraceRunEnd bad = {
+			.how = "panic", .text = "out of memory", .end = "panic: o"};
+		g_autofree char *panic = judge("[expect x]\nend = panic\ntext = ^out of", "", &bad);
+		g_autofree char *other = judge("[expect x]\nend = reset", "", &bad);
+		g_autofree char *text = judge("[expect x]\nend = panic\ntext = ^of", "", &bad);
+		g_autofree char *well = judge("[expect x]\nend = fault", "", &stopped);
+
+		g_assert_cmpstr(panic, ==, "");
+		g_assert_cmpstr(other, ==,
+				"x: it should have ended by reset, and not so: panic: o");
+		g_assert_cmpstr(text, ==, "x: its end says something else: panic: o");
+		g_assert_cmpstr(well, ==,
+				"x: it should have ended by fault, and not so: it was stopped");
+	}
 	CHECK("serial = ^ok \\d$\ncount = 2", "", "");
 	CHECK("serial = ^ok \\d$\ncount = 1", "", "x: the guest wrote it 2 times, and not 1");
 	CHECK("serial-never = ^ok 2", "", "x: the guest wrote it 1 times");
