@@ -52,7 +52,7 @@ def has_in_order(stack, names):
 
 
 def lines(text):
-    """Without the tasks' names: the guest keeps few of a pid, and renames tasks between two looks."""
+    """Without the names of tasks: the guest keeps few of a pid, and gives new ones all the time."""
     return [re.sub(r'^ *\S+-(\d+) +\[', r'\1 [', line)
             for line in text.splitlines() if line and not line.startswith('#')]
 
