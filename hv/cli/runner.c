@@ -277,6 +277,9 @@ static void on_failed(void *data, const struct rs_error *err)
 {
 	struct runner *runner = data;
 
+	/* A guest that is on its way out need not do what was asked before: its end comes. */
+	if (runner->stopping)
+		return;
 	fail(runner, rs_cli_fail_error(err));
 	wind_down(runner, "it cannot be traced as asked");
 }

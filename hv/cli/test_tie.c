@@ -142,7 +142,7 @@ static bool has_ended(pid_t child, int *status)
 
 static void supervise(pid_t child, pid_t parent)
 {
-	bool alone = false;
+	bool alone = false, asked = false;
 	sigset_t all;
 	int status = 0;
 
@@ -155,8 +155,9 @@ static void supervise(pid_t child, pid_t parent)
 
 		if (signal == RS_TEST_TIE_KILL || signal == SIGALRM)
 			kill(child, SIGKILL);
-		else if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
-			kill(child, SIGTERM);
+		else if (!asked && (signal == SIGTERM || signal == SIGINT || signal == SIGHUP))
+			/* A parent that is killed tells it once for each of its threads. */
+			asked = kill(child, SIGTERM) == 0;
 		if (getppid() == parent || alone)
 			continue;
 		alone = true;
