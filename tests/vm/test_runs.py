@@ -304,6 +304,9 @@ def test_limits():
         f.write('[guest]\nhosted = /bin/sh -c "setsid sleep 1000 & setsid sh -c \'sleep 1000 & sleep 1000\' & exit 0"\n'
                 '[trace]\nenable = *\n[expect x]\nexit = 0\n')
     run(3, 'left.spec')
+    nest = 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); setsid sh -c "sleep 1000 & setsid sleep 1000 & exit 0" & done; exit 0'
+    write('nest', GOOD, append='rounds=1', head=f'{PATIENT}setup = {nest}\n')
+    run(0, 'nest.spec')
     check(not below(os.getpid()), 'nothing is left of what a program has started')
 
 
@@ -413,13 +416,15 @@ def begin(jobs):
     return test, found
 
 
+def session_files():
+    return [os.path.join(path, name) for path, dirs, files in os.walk(os.environ['XDG_RUNTIME_DIR'])
+            for name in dirs + files if name.startswith('test-')]
+
+
 def check_gone(found):
     wait_for('the end of all processes', lambda: not found & set(processes()))
     check(rs.json('ps') == [], 'there is no session any more')
-    # A run that is ended while it patches may leave a journal: docs/status.md.
-    left = [os.path.join(path, name) for path, dirs, files in os.walk(os.environ['XDG_RUNTIME_DIR'])
-            for name in dirs + files if name.startswith('test-') and not name.endswith('.journal')]
-    check(not left, f'nor what belongs to one: {left}')
+    wait_for('the end of what belongs to one', lambda: not session_files())
 
 
 def test_interrupted():
@@ -490,9 +495,32 @@ def test_killed():
     test.process.kill()
     test.process.wait()
     check_gone(found)
+    # And whenever: while guests are started, or patched, or run.
+    for i in range(8):
+        test = Background(rs, 'test', '-j', '3', '.')
+        time.sleep(0.1 + 0.15 * i)
+        found = below(test.process.pid)
+        test.process.kill()
+        test.process.wait()
+        check_gone(found)
+
+
+def test_supervisor_killed():
+    """A supervisor that dies, or a run that kills all that it can, leave nothing either."""
+    folder('supervisor')
+    test, found = begin(1)
+    supervisor = children(test.process.pid)[0]
+    os.kill(supervisor[0], signal.SIGKILL)
+    code, _, _ = test.end(signal.SIGINT)
+    check(code == 3, f'it was not run: {code}')
+    check_gone(found)
+    write('zero', '[expect nix]\nexit = 0', head=f'{PATIENT}setup = sleep 1000 & sleep 1000 & kill -9 0\n')
+    check('setup' in run(3, 'zero.spec').out, 'a command that kills its group has failed')
+    check(not below(os.getpid()), 'and nothing of it is left')
 
 
 need(ACCEL)
 run_tests([test_passes, test_fails, test_broken, test_matrix, test_tags, test_ends, test_times,
            test_not_run, test_commands, test_fixtures, test_retries, test_boot_once, test_limits, test_serial,
-           test_reports, test_progress, test_interrupted, test_interrupted_twice, test_interrupted_early, test_killed], sys.argv[4:])
+           test_reports, test_progress, test_interrupted, test_interrupted_twice, test_interrupted_early, test_killed,
+           test_supervisor_killed], sys.argv[4:])
