@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_runs.py ACCEL RINGSIDE DEMO_GUEST: `ringside test` with guests that run."""
+"""test_runs.py ACCEL RINGSIDE DEMO_GUEST HOSTED_DEMO: `ringside test` with guests that run."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import time
 from harness import HERE, Background, Ringside, check, need, run_tests, wait_for
 
 ACCEL = sys.argv[1]
-RINGSIDE, DEMO = map(os.path.realpath, sys.argv[2:4])
+RINGSIDE, DEMO, HOSTED = map(os.path.realpath, sys.argv[2:5])
 SCHEMA = os.path.realpath(os.path.join(HERE, '../unit/cli/junit.xsd'))
 rs = Ringside(RINGSIDE)
 # A guest that ends by itself passes, however long it takes.
@@ -310,6 +310,22 @@ def test_limits():
     check(not below(os.getpid()), 'nothing is left of what a program has started')
 
 
+def test_losses():
+    """What is in no trace, and what is missing of the console, fail a test that has seen all of the rest."""
+    folder('losses')
+    cpu = max(os.sched_getaffinity(0))
+    if cpu:
+        with open('cpu.spec', 'w', encoding='utf-8') as f:
+            f.write(f'[guest]\nhosted = /usr/bin/taskset -c {cpu} {HOSTED} 1\ncpus = {cpu}\n'
+                    '[trace]\nenable = *\n[expect end]\nexit = 0\n')
+        check(re.search('no loss: [1-9][0-9]* events are lost', run(1, 'cpu.spec').out), 'a CPU without a ring')
+    write('console', '[expect calm]\nserial-never = panic', append='rounds=1',
+          head=PATIENT + 'setup = ln -s /dev/full "$RINGSIDE_FOLDER/serial"\n')
+    r = run(1, 'console.spec')
+    check(re.search('no loss: [1-9][0-9]* bytes of its console could not be written', r.out), 'a full disk')
+    check('calm: the guest wrote more than the 0 bytes that were read' in r.out, 'nobody knows what it wrote')
+
+
 def test_serial():
     folder('serial')
     write('s', '[expect cpus]\nserial = ^demo: .* \\d+ vCPUs$\ncount = 1\n[expect calm]\nserial-never = panic')
@@ -521,6 +537,6 @@ def test_supervisor_killed():
 
 need(ACCEL)
 run_tests([test_passes, test_fails, test_broken, test_matrix, test_tags, test_ends, test_times,
-           test_not_run, test_commands, test_fixtures, test_retries, test_boot_once, test_limits, test_serial,
-           test_reports, test_progress, test_interrupted, test_interrupted_twice, test_interrupted_early, test_killed,
-           test_supervisor_killed], sys.argv[4:])
+           test_not_run, test_commands, test_fixtures, test_retries, test_boot_once, test_limits,
+           test_losses, test_serial, test_reports, test_progress, test_interrupted, test_interrupted_twice,
+           test_interrupted_early, test_killed, test_supervisor_killed], sys.argv[5:])
