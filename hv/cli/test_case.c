@@ -289,15 +289,18 @@ struct rs_test_case *rs_test_case_new(const struct rs_test_case_config *config)
 
 /* ---- the verdict ---- */
 
-/* All that the run said becomes the story. */
+/* All that the run said comes after the story. */
 static void show_messages(struct rs_test_case *test)
 {
-	g_autofree char *path = rs_test_run_file(test->run, RS_TEST_RUN_MESSAGES), *text = NULL;
+	g_autofree char *path = rs_test_run_file(test->run, RS_TEST_RUN_MESSAGES), *text = NULL,
+			*clean = NULL;
 	size_t size;
 
 	text = rs_test_read_end(path, MESSAGES_MAX, &size);
-	if (text)
-		set_story(test, rs_trace_escape(text, -1, "\n\t"));
+	if (!text)
+		return;
+	clean = rs_trace_escape(text, -1, "\n\t");
+	set_story(test, g_strconcat(test->story ? test->story : "", clean, NULL));
 }
 
 /* A server may have ended while the guest ran. */
@@ -346,7 +349,7 @@ static void take_judgement(struct rs_test_case *test)
 	test->outcome.line = is->line;
 	set_story(test, g_steal_pointer(&is->story));
 	settle(test, is->verdict, g_steal_pointer(&is->why));
-	if (is->verdict == RS_TEST_NOT_RUN || code == RS_CLI_USAGE)
+	if (is->verdict == RS_TEST_NOT_RUN || !went_well(code))
 		show_messages(test);
 }
 

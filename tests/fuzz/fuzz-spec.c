@@ -167,11 +167,13 @@ static void rs_fuzz_seeds(void)
 			   "event = sched:switch: next == 7\n[expect none]\nnever = demo:all: "
 			   "COMM == \"x\"\n");
 	put_seed("partners", "[matrix]\ncpus = 1; 2\naccel = tcg; kvm\n[guest]\ndemo = true\n"
-			     "[expect each]\neach = sched:switch\nthen = demo:all\nsame = pid\n"
+			     "[trace]\nenable = *\n[expect each]\neach = sched:switch\nthen = "
+			     "demo:all\nsame = pid\n"
 			     "within = 50ns\n[expect after]\nevent = demo:all\n"
 			     "after = sched:switch\nsame = next=prev; pid\nrate = 1..\n"
 			     "[expect last]\nlast = sched:switch\nis = next == 7\n");
-	put_seed("ends", "[guest]\nhosted = a b\n[expect pair]\npair = switch..all\nkey = pid\n"
+	put_seed("ends", "[guest]\nhosted = a b\n[trace]\nenable = *\n[expect pair]\npair = "
+			 "switch..all\nkey = pid\n"
 			 "p50 = 1us\np90 = 2ms\np99 = 1s\nmax = 1min\ncount = ..9\n"
 			 "[expect ok]\nserial = ^ok \\d$\ncount = 2\n[expect no]\n"
 			 "serial-never = panic\n[expect code]\nexit = 0..3\n");

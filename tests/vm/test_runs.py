@@ -311,7 +311,7 @@ def test_limits():
 
 
 def test_losses():
-    """What is in no trace, and what is missing of the console, fail a test that has seen all of the rest."""
+    """Events that are in no trace, and a console with holes, fail a test."""
     folder('losses')
     cpu = max(os.sched_getaffinity(0))
     if cpu:

@@ -8,6 +8,7 @@ typedef struct {
 	/* Without bounds in time: what must be, and what must not. Text -> expectation. */
 	GHashTable *events, *nevers, *serials, *serial_nevers;
 	const RsTraceExpectation *exit, *end;
+	gboolean has_events;
 	GError **error;
 } Looking;
 
@@ -94,6 +95,19 @@ static gboolean look_at_exit(Looking *l, const RsTraceExpectation *e)
 	       contradicts(l, e, "exit", other);
 }
 
+/* Of a trace without events nothing can be expected. */
+static gboolean look_at_trace(Looking *l, const RsTraceExpectation *e)
+{
+	static const char *const keys[] = {
+		[RS_TRACE_EXPECT_EVENT] = "event", [RS_TRACE_EXPECT_NEVER] = "never",
+		[RS_TRACE_EXPECT_EACH] = "each",   [RS_TRACE_EXPECT_LAST] = "last",
+		[RS_TRACE_EXPECT_PAIR] = "pair",
+	};
+
+	return l->has_events || e->kind > RS_TRACE_EXPECT_PAIR ||
+	       blame(l, e, keys[e->kind], "no event is enabled, by 'enable' of [trace]");
+}
+
 gboolean rs_trace_expectations_agree(const RsTraceSpec *spec, const GPtrArray *all, GError **error)
 {
 	g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
@@ -101,12 +115,15 @@ gboolean rs_trace_expectations_agree(const RsTraceSpec *spec, const GPtrArray *a
 	g_autoptr(GHashTable) nevers = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) serials = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GHashTable) serial_nevers = g_hash_table_new(g_str_hash, g_str_equal);
+	g_auto(GStrv) faults = rs_trace_spec_named(spec, "fault");
 	Looking looking = {.spec = spec,
 			   .by_name = by_name,
 			   .events = events,
 			   .nevers = nevers,
 			   .serials = serials,
 			   .serial_nevers = serial_nevers,
+			   .has_events = *faults || rs_trace_spec_has(spec, "trace", "enable") ||
+					 rs_trace_spec_has(spec, "trace", "host"),
 			   .error = error};
 	gboolean good = TRUE;
 
@@ -117,7 +134,8 @@ gboolean rs_trace_expectations_agree(const RsTraceSpec *spec, const GPtrArray *a
 			g_hash_table_insert(by_name, e->name, e);
 	}
 	for (guint i = 0; good && i < all->len; i++)
-		good = look_at_times(&looking, all->pdata[i]) &&
+		good = look_at_trace(&looking, all->pdata[i]) &&
+		       look_at_times(&looking, all->pdata[i]) &&
 		       look_at_texts(&looking, all->pdata[i]) &&
 		       look_at_exit(&looking, all->pdata[i]);
 	return good;

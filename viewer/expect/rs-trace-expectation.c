@@ -226,6 +226,22 @@ static gboolean take_event(Reading *r, const char *key, char **out)
 /* ---- keys ---- */
 
 /* TRUE: the key is not there, or is good. */
+static gboolean take_text(Reading *r, const char *key, char **out)
+{
+	if (!rs_trace_spec_has(r->spec, r->group, key))
+		return TRUE;
+	*out = rs_trace_spec_get(r->spec, r->group, key, r->error);
+	return *out != NULL;
+}
+
+static gboolean take_list(Reading *r, const char *key, GStrv *out)
+{
+	if (!rs_trace_spec_has(r->spec, r->group, key))
+		return TRUE;
+	*out = rs_trace_spec_list(r->spec, r->group, key, r->error);
+	return *out != NULL;
+}
+
 static gboolean take_ranges(Reading *r)
 {
 	RsTraceExpectation *e = r->e;
@@ -300,13 +316,13 @@ static gboolean take_since(Reading *r)
 	RsTraceExpectation *e = r->e;
 
 	e->within = G_MAXUINT64;
-	e->since = rs_trace_spec_get(r->spec, r->group, "since", r->error);
+	if (!take_text(r, "since", &e->since) || !take_text(r, "until", &e->until))
+		return FALSE;
 	if (e->since && !g_hash_table_contains(r->before, e->since)) {
 		rs_trace_spec_blame(r->spec, r->group, "since", r->error,
 				    "no expectation of an event before this has that name");
 		return FALSE;
 	}
-	e->until = rs_trace_spec_get(r->spec, r->group, "until", r->error);
 	if (!rs_trace_spec_has(r->spec, r->group, "within"))
 		return TRUE;
 	if (!e->since && !e->partner) {
@@ -350,8 +366,10 @@ static gboolean check_column(Reading *r, const char *key, const char *name)
 
 static gboolean take_same(Reading *r)
 {
-	g_auto(GStrv) all = rs_trace_spec_list(r->spec, r->group, "same", r->error);
+	g_auto(GStrv) all = NULL;
 
+	if (!take_list(r, "same", &all))
+		return FALSE;
 	for (char **one = all; one && *one; one++) {
 		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
 		const char *first = g_strstrip(halves[0]);
@@ -374,8 +392,10 @@ static gboolean is_variable(const char *name)
 
 static gboolean take_bindings(Reading *r)
 {
-	g_auto(GStrv) all = rs_trace_spec_list(r->spec, r->group, "bind", r->error);
+	g_auto(GStrv) all = NULL;
 
+	if (!take_list(r, "bind", &all))
+		return FALSE;
 	for (char **one = all; one && *one; one++) {
 		g_auto(GStrv) halves = g_strsplit(*one, "=", 2);
 		const char *name = g_strstrip(halves[0]);
@@ -427,8 +447,9 @@ static gboolean take_pair(Reading *r)
 	g_autoptr(RsTraceLatency) latency = NULL;
 	g_autoptr(GError) why = NULL;
 
-	r->e->key = rs_trace_spec_get(r->spec, r->group, "key", NULL);
-	latency = rs_trace_latency_new(r->e->subject ? r->e->subject : "", r->e->key, &why);
+	if (!take_text(r, "key", &r->e->key))
+		return FALSE;
+	latency = rs_trace_latency_new(r->e->subject, r->e->key, &why);
 	if (!latency)
 		rs_trace_spec_blame(r->spec, r->group, "pair", r->error, "%s", why->message);
 	return latency && take_limits(r);
@@ -458,7 +479,7 @@ static gboolean take_rest(Reading *r, const char *key)
 	switch (e->kind) {
 	case RS_TRACE_EXPECT_PAIR:
 		e->subject = rs_trace_spec_get(r->spec, r->group, key, r->error);
-		return take_ranges(r) && take_pair(r);
+		return e->subject && take_ranges(r) && take_pair(r);
 	case RS_TRACE_EXPECT_SERIAL:
 	case RS_TRACE_EXPECT_SERIAL_NEVER:
 		return take_ranges(r) && take_pattern(r, key, &e->subject);
@@ -475,7 +496,8 @@ static gboolean take_rest(Reading *r, const char *key)
 		return FALSE;
 	if (e->kind != RS_TRACE_EXPECT_LAST)
 		return TRUE;
-	e->is = rs_trace_spec_get(r->spec, r->group, "is", r->error);
+	if (!take_text(r, "is", &e->is))
+		return FALSE;
 	if (!e->is)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error,
 				    "the last event needs an expression: is");

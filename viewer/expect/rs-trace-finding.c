@@ -130,6 +130,7 @@ static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTr
 	const double seconds = until > from ? (double)(until - from) / 1e9 : 0;
 	const double rate = seconds > 0 ? (double)watch->count / seconds : 0;
 	g_autofree char *range = show_range(e->least, e->most);
+	g_autofree char *per_second = show_range(e->least_rate, e->most_rate);
 
 	if (watch->count < e->least && !watch->count)
 		judge_none(watch, f);
@@ -142,8 +143,9 @@ static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTr
 		      watch->count);
 	else if (rate < (double)e->least_rate ||
 		 (e->most_rate != G_MAXUINT64 && rate > (double)e->most_rate))
-		unmet(f, watch->last.number, FALSE, "it happened %.1f times a second, in %.3f s",
-		      rate, seconds);
+		unmet(f, watch->last.number, FALSE,
+		      "it happened %.1f times a second, in %.3f s, and not %s", rate, seconds,
+		      per_second);
 }
 
 /* The oldest that still waits for its partner, and had the time for it. */
@@ -210,8 +212,10 @@ static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch,
 			    RsTraceFinding *f)
 {
 	const guint64 n = rs_trace_distribution_count(ns);
+	/* Of a guest that has ended by itself nothing more would have come. */
 	const guint64 open =
-		v->last_ns > limit->most
+		v->exited ? rs_trace_latency_open_since(watch->latency, G_MAXUINT64)
+		: v->last_ns > limit->most
 			? rs_trace_latency_open_since(watch->latency, v->last_ns - limit->most - 1)
 			: 0;
 	const double rank = ceil((double)(n + open) * limit->percent / 100);
@@ -234,7 +238,7 @@ static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch,
 	if (is <= limit->most)
 		return TRUE;
 	shown = show_time(is);
-	unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
+	unmet(f, watch->last.number, FALSE,
 	      "%s of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", limit->key, n + open,
 	      shown, most);
 	return FALSE;

@@ -62,10 +62,11 @@ struct _RsTraceWatch {
 	gboolean partner_known;
 	/* Subjects: that were as expected; of all; that had no partner; that had one too late. */
 	guint64 count, subjects, alone, n_late;
-	guint64 longest;              /* ns, of those that were late */
+	guint64 longest;              /* ns, of those that were late, or of pairs */
 	guint64 of_event;             /* of the glob, before there was one as expected */
 	guint64 without_key, refused; /* not comparable; more than can be open */
-	RsTracePoint first, last;     /* as expected; `last`: or at least of the event */
+	/* As expected; `last`: or at least of the event, or the end of the longest pair. */
+	RsTracePoint first, last;
 	RsTracePoint culprit, nearest, late;
 	gboolean is_so;   /* the last one is as `is` says */
 	GHashTable *open; /* common key (GBytes) -> RsTraceWaiting */

@@ -452,6 +452,21 @@ static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 	}
 }
 
+/* With a mark at the end of the longest pair. */
+static void add_to_pairs(const RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
+{
+	RsTraceLatencyResult r;
+	guint64 longest;
+
+	rs_trace_latency_add(watch->latency, sample);
+	rs_trace_latency_result(watch->latency, &r);
+	longest = rs_trace_distribution_greatest(r.ns);
+	if (longest <= watch->longest)
+		return;
+	watch->longest = longest;
+	watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
+}
+
 /* Shows it the record, after those whose event may end what it watches. */
 static void show(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
 {
@@ -461,7 +476,7 @@ static void show(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 	if (watch->until)
 		show(v, watch->until, sample);
 	if (watch->latency)
-		rs_trace_latency_add(watch->latency, sample);
+		add_to_pairs(v, watch, sample);
 	else if (sample->record->kind == RS_TRACE_RECORD_EVENT)
 		step(v, watch, sample);
 }

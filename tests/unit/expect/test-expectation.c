@@ -7,7 +7,8 @@
 static char *mistake(const char *text)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("a", text, strlen(text), &error);
+	g_autofree char *whole = g_strconcat(text, "\n[trace]\nenable = *\n", NULL);
+	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("a", whole, strlen(whole), &error);
 	g_autoptr(GPtrArray) all = spec ? rs_trace_expectations_new(spec, &error) : NULL;
 
 	g_assert_true(!all == !!error);
@@ -57,6 +58,10 @@ static void test_mistakes(void)
 		{"[expect x]\nevent = a:b\nnever = a:c\n", "a:3: an expectation has one of"},
 		{"[expect x]\nnever = a:b\ncount = 3\n", "a:3: 'count' does not go with 'never'"},
 		{"[expect x]\nevent =\n", "a:2: this is no event"},
+		{"[expect x]\npair = a..b\nkey = ${RS_NIX}\n",
+		 "a:3: 'RS_NIX' is no name of the matrix"},
+		{"[expect x]\nlast = a:b\nis = ${RS_NIX}\n", "a:3: 'RS_NIX' is no name of the matrix"},
+		{"[expect x]\nevent = a:b\nsince = ${RS_NIX}\nwithin = x\n", "a:3: 'RS_NIX' is no name"},
 		{"[expect x]\nevent = a:b: c ==\n", "a:2: a value is due here\n"
 						    "    event = a:b: c ==\n"
 						    "                     ^"},
@@ -129,7 +134,7 @@ static void test_good(void)
 				   "same = lock; pid\nwithin = 1s\n"
 				   "[expect fast]\npair = a..b\nkey = c..d\np99 = 1ms\nmax = 2ms\n"
 				   "[expect end]\nlast = sched:*\nis = prev == 0\n"
-				   "[expect code]\nexit = 0..3\n";
+				   "[expect code]\nexit = 0..3\n[trace]\nenable = *\n";
 	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("a", text, strlen(text), NULL);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) all = rs_trace_expectations_new(spec, &error);

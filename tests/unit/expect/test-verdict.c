@@ -38,7 +38,8 @@ static char *judge(const char *text, const char *records, const RsTraceRunEnd *e
 	const RsTraceRunEnd fine = {
 		.serial = "boot\nok 1\nok 2\n", .serial_size = 15, .exited = TRUE};
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("a", text, strlen(text), &error);
+	g_autofree char *whole = g_strconcat(text, "\n[trace]\nenable = *\n", NULL);
+	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("a", whole, strlen(whole), &error);
 	g_autoptr(GPtrArray) all = spec ? rs_trace_expectations_new(spec, &error) : NULL;
 	g_autoptr(RsTraceVerdict) verdict = NULL;
 	g_autoptr(GPtrArray) found = NULL;
@@ -97,9 +98,9 @@ static void test_counts(void)
 	CHECK("event = sched:switch\ncount = 0", "1:a3", "");
 	CHECK("event = sched:switch\nrate = 1..3", "0:3>4 1000000000:4>5", "");
 	CHECK("event = sched:switch\nrate = 3..", "0:3>4 1000000000:4>5",
-	      "x: it happened 2.0 times a second, in 1.000 s @1");
+	      "x: it happened 2.0 times a second, in 1.000 s, and not at least 3 @1");
 	CHECK("event = sched:switch\nrate = ..1", "0:3>4 1000000000:4>5",
-	      "x: it happened 2.0 times a second, in 1.000 s @1");
+	      "x: it happened 2.0 times a second, in 1.000 s, and not at most 1 @1");
 	CHECK("event = sched:switch\nrate = ..1", "5:3>4 5:4>5",
 	      "x: it happened 2 times at one moment, which is no rate @1");
 }
@@ -245,7 +246,8 @@ static void test_silence(void)
 	g_assert_cmpstr(good, ==, "");
 	g_assert_cmpstr(bad, ==, "x: 1 of 2 had no demo:all after @2");
 	g_assert_cmpstr(quick, ==, "");
-	g_assert_cmpstr(slow, ==, "x: it happened 2.0 times a second, in 1.000 s @1");
+	g_assert_cmpstr(slow, ==,
+			"x: it happened 2.0 times a second, in 1.000 s, and not at least 3 @1");
 }
 
 static void test_damage(void)
@@ -260,13 +262,25 @@ static void test_pairs(void)
 {
 	CHECK("pair = switch..all\nmax = 100ns\np50 = 50ns", "1:3>4 11:a3 20:4>5 120:a4", "");
 	CHECK("pair = switch..all\nmax = 99ns", "1:3>4 11:a3 20:4>5 120:a4",
-	      "x: max of 2 pairs is 100 ns, and not at most 99 ns");
+	      "x: max of 2 pairs is 100 ns, and not at most 99 ns @3");
 	CHECK("pair = switch..all", "1:3>4", "x: there are 0 pairs, and not at least 1");
 	/* What hangs has no time, but is longer than any. */
-	CHECK("pair = switch..all\nkey = pid\np50 = 20ns", "1:3>4 11:a3 20:4>5 60:7>9", "");
-	CHECK("pair = switch..all\nkey = pid\np90 = 20ns", "1:3>4 11:a3 20:4>5 41:7>9",
-	      "x: 1 of 2 did not end within 20 ns, so p90 is longer");
-	CHECK("pair = switch..all\nkey = pid\np90 = 20ns", "1:3>4 11:a3 20:4>5 40:7>9", "");
+	CHECK("pair = switch..all\nkey = pid\np50 = 20ns", "1:3>4 11:a3 20:4>5 21:a4 60:7>9", "");
+	CHECK("pair = switch..all\nkey = pid\np90 = 20ns", "1:3>4 11:a3 20:4>5 21:7>9",
+	      "x: 2 of 3 did not end within 20 ns, so p90 is longer");
+	{
+		/* One that was stopped could have gone on. */
+		const RsTraceRunEnd stopped = {.end = "stopped"};
+		g_autofree char *late =
+			judge("[expect x]\npair = switch..all\nkey = pid\np90 = 20ns",
+			      "1:3>4 11:a3 20:4>5 41:7>9", &stopped);
+		g_autofree char *young =
+			judge("[expect x]\npair = switch..all\nkey = pid\np90 = 20ns",
+			      "1:3>4 11:a3 20:4>5 40:7>9", &stopped);
+
+		g_assert_cmpstr(late, ==, "x: 1 of 2 did not end within 20 ns, so p90 is longer");
+		g_assert_cmpstr(young, ==, "");
+	}
 }
 
 static void test_ends(void)
