@@ -289,11 +289,10 @@ struct rs_test_case *rs_test_case_new(const struct rs_test_case_config *config)
 
 /* ---- the verdict ---- */
 
-/* All that the run said comes after the story. */
-static void show_messages(struct rs_test_case *test)
+/* All that the run, or its setup, said comes after the story. */
+static void show_messages(struct rs_test_case *test, const char *file)
 {
-	g_autofree char *path = rs_test_run_file(test->run, RS_TEST_RUN_MESSAGES), *text = NULL,
-			*clean = NULL;
+	g_autofree char *path = rs_test_run_file(test->run, file), *text = NULL, *clean = NULL;
 	size_t size;
 
 	text = rs_test_read_end(path, MESSAGES_MAX, &size);
@@ -318,6 +317,17 @@ static enum rs_test_verdict judge_fixtures(const struct rs_test_case *test, char
 	return RS_TEST_PASSED;
 }
 
+/* The line of what only the guest could know to be wrong: its filters, or else its events. */
+static unsigned int line_of_refusal(const struct rs_test_case *test)
+{
+	g_autofree char *path = rs_test_run_file(test->run, RS_TEST_RUN_MESSAGES), *text = NULL;
+	size_t size;
+
+	text = rs_test_read_end(path, MESSAGES_MAX, &size);
+	return rs_trace_spec_line(test->spec, "trace",
+				  text && strstr(text, "bad filter\n") ? "filter" : "enable");
+}
+
 /* The run itself has done its work, however its guest ended. */
 static bool went_well(int code)
 {
@@ -334,9 +344,13 @@ static void take_judgement(struct rs_test_case *test)
 	if (code == RS_CLI_USAGE) {
 		is->verdict = RS_TEST_BROKEN;
 		g_clear_pointer(&is->why, g_free);
+		g_clear_pointer(&is->story, g_free);
 	}
-	/* The trace is not whole, or the run has died: nobody knows. */
-	if (is->verdict == RS_TEST_PASSED && !went_well(code)) {
+	if (is->verdict == RS_TEST_BROKEN && !is->why)
+		is->line = line_of_refusal(test);
+	/* A fault was refused, the disk was full, or the run has died: nobody knows. */
+	if ((is->verdict == RS_TEST_PASSED && !went_well(code)) ||
+	    (is->verdict == RS_TEST_FAILED && code == RS_CLI_FAILED)) {
 		is->verdict = RS_TEST_NOT_RUN;
 		g_clear_pointer(&is->why, g_free);
 	} else if (is->verdict == RS_TEST_PASSED) {
@@ -350,7 +364,7 @@ static void take_judgement(struct rs_test_case *test)
 	set_story(test, g_steal_pointer(&is->story));
 	settle(test, is->verdict, g_steal_pointer(&is->why));
 	if (is->verdict == RS_TEST_NOT_RUN || !went_well(code))
-		show_messages(test);
+		show_messages(test, RS_TEST_RUN_MESSAGES);
 }
 
 static void on_judged(void *data);
@@ -397,7 +411,10 @@ static void settle_run(struct rs_test_case *test)
 		settle(test, RS_TEST_NOT_RUN, why);
 		break;
 	}
-	show_messages(test);
+	if (rs_test_run_end(test->run) == RS_TEST_RUN_NO_SETUP)
+		show_messages(test, rs_test_run_command(test->run));
+	else
+		show_messages(test, RS_TEST_RUN_MESSAGES);
 }
 
 /* ---- its way ---- */

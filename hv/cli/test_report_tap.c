@@ -163,6 +163,9 @@ static void tap_add(struct rs_test_report *report, const struct rs_test_outcome 
 
 static void tap_end(struct rs_test_report *report, int64_t us, GString *out)
 {
+	if (report->done < report->n)
+		g_string_append_printf(out, "Bail out! %u tests were not begun\n",
+				       report->n - report->done);
 	g_string_append(out, "# ");
 	rs_test_report_append_totals(out, report, us);
 	g_string_append_c(out, '\n');

@@ -46,6 +46,7 @@ struct rs_test_run {
 	enum rs_test_run_end end;
 	int code;
 	char *why;
+	const char *failed_command; /* the name of its file; NULL: none */
 };
 
 static const char *const files[] = {RS_TEST_RUN_TRACE,  "serial", "output", RS_TEST_RUN_MESSAGES,
@@ -337,10 +338,12 @@ static bool judge_command(struct rs_test_run *run, const char *name)
 		settle(run, RS_TEST_RUN_STOPPED, g_strdup("it was interrupted"));
 	else if (run->too_large)
 		settle_too_large(run);
-	else if (code)
+	else if (code) {
+		run->failed_command = name;
 		settle(run, RS_TEST_RUN_NO_SETUP,
 		       code < 0 ? g_strdup_printf("the %s did not end in time", name)
 				: g_strdup_printf("the %s ended with code %d", name, code));
+	}
 	return code == 0 && !run->stopping && !run->too_large;
 }
 
@@ -525,6 +528,11 @@ const char *rs_test_run_why(const struct rs_test_run *run)
 	return run->why;
 }
 
+const char *rs_test_run_command(const struct rs_test_run *run)
+{
+	return run->failed_command;
+}
+
 int rs_test_run_code(const struct rs_test_run *run)
 {
 	return run->code;
@@ -537,6 +545,17 @@ int64_t rs_test_run_us(const struct rs_test_run *run)
 	return run->phase == OVER ? run->took : g_get_monotonic_time() - run->began;
 }
 
+/* So the run could not even say so. */
+static bool is_full(const char *folder)
+{
+	g_autoptr(GFile) file = g_file_new_for_path(folder);
+	g_autoptr(GFileInfo) info =
+		g_file_query_filesystem_info(file, G_FILE_ATTRIBUTE_FILESYSTEM_FREE, NULL, NULL);
+
+	return info &&
+	       g_file_info_get_attribute_uint64(info, G_FILE_ATTRIBUTE_FILESYSTEM_FREE) < 65536;
+}
+
 char *rs_test_run_last_message(const struct rs_test_run *run)
 {
 	g_autofree char *path = rs_test_run_file(run, RS_TEST_RUN_MESSAGES), *text = NULL;
@@ -545,8 +564,9 @@ char *rs_test_run_last_message(const struct rs_test_run *run)
 
 	text = rs_test_read_end(path, MESSAGES_MAX, &size);
 	if (!text || !*g_strchomp(text))
-		return g_strdup(run->code < 0 ? "something has killed the run"
-					      : "the run said nothing of why");
+		return g_strdup(run->code < 0          ? "something has killed the run"
+				: is_full(run->folder) ? "the disk of its folder is full"
+						       : "the run said nothing of why");
 	line = strrchr(text, '\n');
 	/* How it is used comes after what is wrong. */
 	if (line && g_str_has_prefix(line + 1, "usage: ")) {

@@ -54,6 +54,8 @@ enum rs_test_run_end rs_test_run_end(const struct rs_test_run *run);
 const char *rs_test_run_why(const struct rs_test_run *run); /* one line; NULL: nothing is wrong */
 /* The exit code of `ringside run`; -1: a signal ended it. */
 int rs_test_run_code(const struct rs_test_run *run);
+/* The file with what the command said that failed; NULL: none did. */
+const char *rs_test_run_command(const struct rs_test_run *run);
 int64_t rs_test_run_us(const struct rs_test_run *run); /* that it has taken, so far */
 /* The last line of its messages, for a terminal; to be freed. */
 char *rs_test_run_last_message(const struct rs_test_run *run);

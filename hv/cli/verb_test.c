@@ -6,6 +6,7 @@
 #include "cli/test_tie.h"
 #include "cli/verb.h"
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 #include <rs-trace-escape.h>
@@ -19,10 +20,11 @@
 /* Exit codes of this verb. */
 #define SPEC_BROKEN RS_CLI_USAGE
 #define NOT_RUN 3
+#define AS_THE_SPEC G_MININT /* of --retries: what nobody can type by mistake */
 
 struct options {
 	char *format, *report, *output;
-	char **tags, **set;
+	char **tags, **cases, **set;
 	int jobs, retries;
 	gboolean keep, list, view, fail_fast;
 };
@@ -96,13 +98,16 @@ static int find_specs(int argc, char **argv, GPtrArray *paths)
 	return code;
 }
 
+/* What is broken has neither tags nor a name for sure, and is told. */
 static bool is_wanted(const struct options *o, const struct rs_test_case *test)
 {
-	bool wanted = !o->tags || rs_test_case_outcome(test);
+	bool tagged = !o->tags, named = !o->cases;
 
 	for (char **tag = o->tags; tag && *tag; tag++)
-		wanted |= rs_test_case_has_tag(test, *tag);
-	return wanted;
+		tagged |= rs_test_case_has_tag(test, *tag);
+	for (char **glob = o->cases; glob && *glob; glob++)
+		named |= g_pattern_match_simple(*glob, rs_test_case_name(test));
+	return (tagged && named) || rs_test_case_outcome(test);
 }
 
 /* ---- reports ---- */
@@ -324,6 +329,14 @@ static int write_file(struct run *run)
 	return ret ? rs_cli_fail(NOT_RUN, "%s: %s", path, g_strerror(-ret)) : RS_CLI_OK;
 }
 
+/* On a terminal, but for those who do not want them: no-color.org. */
+static bool has_colours(void)
+{
+	const char *no = g_getenv("NO_COLOR");
+
+	return g_log_writer_supports_color(STDOUT_FILENO) && !(no && *no);
+}
+
 static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_format written)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -332,7 +345,7 @@ static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_fo
 	int code;
 
 	run->began = g_get_monotonic_time();
-	run->shown = rs_test_report_new(shown, isatty(STDOUT_FILENO), run->cases->len);
+	run->shown = rs_test_report_new(shown, has_colours(), run->cases->len);
 	if (run->options->report)
 		run->written = rs_test_report_new(written, false, run->cases->len);
 	rs_test_report_begin(run->shown, text);
@@ -357,6 +370,26 @@ static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_fo
 }
 
 /* ---- the verb ---- */
+
+static const char *format_of(const char *report)
+{
+	if (report && g_str_has_suffix(report, ".xml"))
+		return "junit";
+	if (report && g_str_has_suffix(report, ".tap"))
+		return "tap";
+	return "human";
+}
+
+/* It would be a pity to find out at the end. */
+static int check_report(const char *report)
+{
+	g_autofree char *folder = report ? g_path_get_dirname(report) : NULL;
+
+	if (!folder ||
+	    (!g_access(report, F_OK) ? !g_access(report, W_OK) : !g_access(folder, W_OK)))
+		return RS_CLI_OK;
+	return rs_cli_fail(NOT_RUN, "%s: %s", report, g_strerror(errno));
+}
 
 static bool take_format(const char *text, enum rs_test_format *out)
 {
@@ -467,9 +500,13 @@ static int do_specs(struct run *run, int argc, char **argv, enum rs_test_format 
 	if (code)
 		return code;
 	if (!run->cases->len)
-		return rs_cli_fail(SPEC_BROKEN, "no spec has that tag");
+		return rs_cli_fail(SPEC_BROKEN, o->cases ? "no case has that name and tag"
+							 : "no spec has that tag");
 	if (o->list)
 		return list_cases(run->cases);
+	code = check_report(o->report);
+	if (code)
+		return code;
 	return run_cases(run, o->report ? RS_TEST_HUMAN : format, format);
 }
 
@@ -483,7 +520,7 @@ static int run_specs(const struct rs_verb *verb, struct options *o, int argc, ch
 		return rs_cli_usage(verb, "--format is human, tap, junit or github");
 	if (o->jobs < 1 || o->jobs > 1024)
 		return rs_cli_usage(verb, "--jobs is a number of runs, 1 to 1024");
-	if (o->retries < -1 || o->retries > 100)
+	if (o->retries != AS_THE_SPEC && (o->retries < 0 || o->retries > 100))
 		return rs_cli_usage(verb, "--retries is 0 to 100");
 	if (argc < 2)
 		return rs_cli_usage(verb, "no spec is named");
@@ -501,17 +538,19 @@ static int run_specs(const struct rs_verb *verb, struct options *o, int argc, ch
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.jobs = (int)g_get_num_processors(), .retries = -1};
+	struct options o = {.jobs = (int)g_get_num_processors(), .retries = AS_THE_SPEC};
 	const GOptionEntry options[] = {
 		{"jobs", 'j', 0, G_OPTION_ARG_INT, &o.jobs,
 		 "So many runs at a time (as many as there are CPUs)", "N"},
 		{"tag", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.tags, "Only specs with this tag",
 		 "TAG"},
+		{"case", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.cases,
+		 "Only cases whose name, as --list shows it, matches the glob", "GLOB"},
 		{"list", 0, 0, G_OPTION_ARG_NONE, &o.list, "List the cases, and run none", NULL},
 		{"format", 0, 0, G_OPTION_ARG_STRING, &o.format, "How it is told (human)",
 		 "human|tap|junit|github"},
 		{"report", 0, 0, G_OPTION_ARG_FILENAME, &o.report,
-		 "Write the report there, and tell people here", "FILE"},
+		 "Write the report there (*.xml: junit, *.tap: tap), and tell people here", "FILE"},
 		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
 		 "Keep what failed there (" FOLDER ")", "FOLDER"},
 		{"fail-fast", 0, 0, G_OPTION_ARG_NONE, &o.fail_fast,
@@ -528,7 +567,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
 		if (!o.format)
-			o.format = g_strdup("human");
+			o.format = g_strdup(format_of(o.report));
 		if (!o.output)
 			o.output = g_strdup(FOLDER);
 		code = run_specs(verb, &o, argc, argv);
@@ -537,6 +576,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(o.report);
 	g_free(o.output);
 	g_strfreev(o.tags);
+	g_strfreev(o.cases);
 	g_strfreev(o.set);
 	return code;
 }

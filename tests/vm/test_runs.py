@@ -96,7 +96,9 @@ def test_broken():
     for name, expect, line, why in (
             ('key', '[expect x]\nevnt = task:exit', 'evnt = task:exit', "there is no key 'evnt'"),
             ('event', '[expect x]\nevent = shed:switch', 'event = shed:switch',
-             "no event matches 'shed:switch'"),
+             "no event that is enabled matches 'shed:switch'"),
+            ('range', '[expect x]\nnever = task:exit: code == 4294967296', 'never = task:exit: code == 4294967296',
+             'lies between'),
             ('field', BROKEN, BROKEN.split('\n')[1], "has no field 'nix'")):
         text = write(name, expect)
         r = run(2, f'{name}.spec')
@@ -107,10 +109,10 @@ def test_broken():
     with open('silent.spec', 'w', encoding='utf-8') as f:
         f.write(f'{PATIENT}[guest]\nkernel = {DEMO}\naccel = {ACCEL}\nappend = rounds=2\n'
                 '[trace]\nenable = load:flood\n[expect x]\nnever = load:floud\n')
-    check("no event matches 'load:floud'" in run(2, 'silent.spec').out, 'a mistake in a silent trace')
+    check("no event that is enabled matches 'load:floud'" in run(2, 'silent.spec').out, 'a mistake in a silent trace')
     # An event that is there, but off, never happens.
     write('off', '[expect x]\nnever = irq:tick')
-    check("no event matches 'irq:tick'" in run(2, 'off.spec').out, 'an event that is not enabled is a mistake')
+    check("no event that is enabled matches 'irq:tick'" in run(2, 'off.spec').out, 'an event that is not enabled is a mistake')
     # What the run itself refuses: nothing passes that was not traced as it was to be.
     for name, key, why in (('glob', 'enable = shed:*', "no event matches 'shed:*'"),
                            ('filter', 'enable = sched:*\nfilter = sched:switch: nix == 3', 'bad filter'),
@@ -120,6 +122,14 @@ def test_broken():
                     f'[trace]\n{key}\n[expect x]\nserial = demo\n')
         r = run(2, f'{name}.spec')
         check(f'FAIL {name}' in r.out and 'broken spec: ' in r.out and why in r.out, f'it is said why: {r.out}')
+        wrong = next(n for n, text in enumerate(open(f'{name}.spec', encoding='utf-8'), 1)
+                     if text.startswith('cpus' if name == 'cpus' else 'filter' if name == 'filter' else 'enable'))
+        check(f'at {name}.spec:{wrong}\n' in r.out, 'and where')
+    with open('off.spec', 'w', encoding='utf-8') as f:
+        f.write(f'[guest]\nkernel = {DEMO}\naccel = {ACCEL}\n[expect x]\nnever = task:create\n')
+    shutil.rmtree('ringside-test/off')
+    check('no event is enabled' in run(2, 'off.spec').out, 'nothing is enabled')
+    check(not os.path.exists('ringside-test/off'), 'of a spec that enables nothing')
     check(not os.path.exists('ringside-test/key'), 'a spec that cannot be read runs nothing')
     with open('empty.spec', 'w', encoding='utf-8'):
         pass

@@ -190,6 +190,7 @@ static Group *group_of(RsTraceLatency *latency, const RsTraceSample *item)
 static void add_pair(RsTraceLatency *latency, Group *group, guint64 ns)
 {
 	rs_trace_distribution_add(latency->ns, ns);
+	latency->result.newest = ns;
 	if (!group)
 		return;
 	if (!group->ns)

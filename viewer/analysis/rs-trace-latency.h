@@ -44,6 +44,7 @@ void rs_trace_latency_add(RsTraceLatency *latency, const RsTraceSample *item);
 
 typedef struct {
 	const RsTraceDistribution *ns; /* of pairs without a loss between; the latency's */
+	guint64 newest;                /* of these, what the last one took */
 	guint64 spanning;              /* pairs with a loss between */
 	guint64 begins, ends;          /* records without a partner */
 	guint64 refused;

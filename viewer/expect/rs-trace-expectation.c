@@ -452,7 +452,14 @@ static gboolean take_pair(Reading *r)
 	latency = rs_trace_latency_new(r->e->subject, r->e->key, &why);
 	if (!latency)
 		rs_trace_spec_blame(r->spec, r->group, "pair", r->error, "%s", why->message);
-	return latency && take_limits(r);
+	if (!latency || !take_limits(r))
+		return FALSE;
+	if (r->e->n_limits || rs_trace_spec_has(r->spec, r->group, "count"))
+		return TRUE;
+	rs_trace_spec_blame(
+		r->spec, r->group, "pair", r->error,
+		"what of these pairs? It is one or more of count, p50, p90, p99 and max");
+	return FALSE;
 }
 
 static gboolean take_end(Reading *r, const char *key)

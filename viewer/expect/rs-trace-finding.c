@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SERIAL_LINE 4096                /* bytes of a line in which patterns are looked for */
+#define SHOWN_LINE 160                  /* bytes of one that is told */
 #define SERIAL_US (10 * G_USEC_PER_SEC) /* for all patterns */
 
 static void finding_clear(gpointer data)
@@ -126,7 +127,11 @@ static guint64 until_of(const RsTraceVerdict *v, const RsTraceWatch *watch)
 static void judge_count(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTraceFinding *f)
 {
 	const RsTraceExpectation *e = watch->e;
-	const guint64 from = from_of(v, watch), until = until_of(v, watch);
+	const guint64 from = from_of(v, watch);
+	/* Of `since` and `within` no longer than that. */
+	const guint64 until = e->partner || e->within > G_MAXUINT64 - from
+				      ? until_of(v, watch)
+				      : MIN(until_of(v, watch), from + e->within);
 	const double seconds = until > from ? (double)(until - from) / 1e9 : 0;
 	const double rate = seconds > 0 ? (double)watch->count / seconds : 0;
 	g_autofree char *range = show_range(e->least, e->most);
@@ -207,10 +212,10 @@ static void judge_each(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
  * A percentile of all pairs is at most so much. Those that have begun, and have not ended, count as
  * longer if they had the time for it.
  */
-static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch,
-			    const RsTraceExpectLimit *limit, const RsTraceDistribution *ns,
-			    RsTraceFinding *f)
+static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch, guint which,
+			    const RsTraceDistribution *ns, RsTraceFinding *f)
 {
+	const RsTraceExpectLimit *limit = &watch->e->limits[which];
 	const guint64 n = rs_trace_distribution_count(ns);
 	/* Of a guest that has ended by itself nothing more would have come. */
 	const guint64 open =
@@ -220,27 +225,24 @@ static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch,
 			: 0;
 	const double rank = ceil((double)(n + open) * limit->percent / 100);
 	g_autofree char *most = show_time(limit->most), *shown = NULL;
-	guint64 is;
 
-	if (rank > (double)n) {
+	if (!(n + open) || rank <= (double)watch->in_limit[which])
+		return TRUE;
+	shown = show_time(rs_trace_distribution_greatest(ns));
+	if (rank > (double)n)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
 		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
 		      " did not end within %s, so %s is longer",
 		      open, n + open, most, limit->key);
-		return FALSE;
-	}
-	if (!n)
-		return TRUE;
-	/* Of those that have ended, that of the same rank. */
-	is = limit->percent < 100
-		     ? rs_trace_distribution_percentile(ns, (rank - 0.5) * 100 / (double)n)
-		     : rs_trace_distribution_greatest(ns);
-	if (is <= limit->most)
-		return TRUE;
-	shown = show_time(is);
-	unmet(f, watch->last.number, FALSE,
-	      "%s of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", limit->key, n + open,
-	      shown, most);
+	else if (limit->percent < 100)
+		unmet(f, watch->last.number, FALSE,
+		      "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+		      " took longer than %s, and up to %s, so %s is longer",
+		      n + open - watch->in_limit[which], n + open, most, shown, limit->key);
+	else
+		unmet(f, watch->last.number, FALSE,
+		      "max of %" G_GUINT64_FORMAT " pairs is %s, and not at most %s", n, shown,
+		      most);
 	return FALSE;
 }
 
@@ -267,7 +269,7 @@ static void judge_pair(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 		return;
 	}
 	for (guint i = 0; i < e->n_limits; i++) {
-		if (!judge_limit(v, watch, &e->limits[i], r.ns, f))
+		if (!judge_limit(v, watch, i, r.ns, f))
 			return;
 	}
 }
@@ -275,7 +277,7 @@ static void judge_pair(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTra
 static void break_unknown(RsTraceFinding *f, const RsTraceEventGlob *glob)
 {
 	g_autofree char *clean = rs_trace_escape(rs_trace_event_glob_text(glob), -1, NULL);
-	g_autofree char *why = g_strdup_printf("no event matches '%s'", clean);
+	g_autofree char *why = g_strdup_printf("no event that is enabled matches '%s'", clean);
 
 	broken(f, why);
 }
@@ -342,10 +344,11 @@ static void judge_event(const RsTraceVerdict *v, const RsTraceWatch *watch, RsTr
 
 /*
  * How often a pattern is in the lines of a console. A guest chooses the lines, and a pattern may
- * take the square of their length: so both the length and the time have a bound. FALSE: *why.
+ * take the square of their length: so both the length and the time have a bound. *first: the front
+ * of the first such line, to be freed. FALSE: *why.
  */
 static gboolean count_matches(const GRegex *regex, const RsTraceRunEnd *end, gint64 until,
-			      guint64 *n, gboolean *cut, GError **why)
+			      guint64 *n, char **first, gboolean *cut, GError **why)
 {
 	const char *at = end->serial, *stop = at + end->serial_size;
 
@@ -358,7 +361,8 @@ static gboolean count_matches(const GRegex *regex, const RsTraceRunEnd *end, gin
 		*cut |= at - line > SERIAL_LINE;
 		g_regex_match_full(regex, line, MIN(at - line, SERIAL_LINE), 0, 0, &match, why);
 		while (!*why && g_match_info_matches(match)) {
-			(*n)++;
+			if (!(*n)++)
+				*first = g_strndup(line, MIN(at - line, SHOWN_LINE));
 			g_match_info_next(match, why);
 		}
 		if (!*why && g_get_monotonic_time() > until)
@@ -377,16 +381,17 @@ static void judge_serial(const RsTraceVerdict *v, const RsTraceWatch *watch,
 	g_autoptr(GRegex) regex = g_regex_new(e->subject, RS_TRACE_EXPECT_REGEX, 0, NULL);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *range = show_range(least, most);
+	g_autofree char *first = NULL;
 	gboolean cut;
 	guint64 n;
 
 	if (!end->serial)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "the guest has no serial log");
-	else if (!count_matches(regex, end, v->judged_us + SERIAL_US, &n, &cut, &error))
+	else if (!count_matches(regex, end, v->judged_us + SERIAL_US, &n, &first, &cut, &error))
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE, "%s", error->message);
 	else if (never && n)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
-		      "the guest wrote it %" G_GUINT64_FORMAT " times", n);
+		      "the guest wrote it %" G_GUINT64_FORMAT " times: %s", n, first);
 	else if (n < least || n > most)
 		unmet(f, RS_TRACE_VERDICT_NONE, FALSE,
 		      "the guest wrote it %" G_GUINT64_FORMAT " times, and not %s", n, range);

@@ -14,7 +14,7 @@ struct _RsTraceMatch {
 RsTraceSelection *rs_trace_match_select(const char *event, GError **error)
 {
 	const char *filters[] = {event, NULL};
-	RsTraceSelectionConfig config = {.only_filtered = TRUE};
+	RsTraceSelectionConfig config = {.strict = TRUE};
 	g_autofree char *glob = NULL, *expression = NULL;
 
 	if (rs_filter_split(event, &glob, &expression) && glob && *expression)

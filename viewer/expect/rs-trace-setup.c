@@ -175,7 +175,7 @@ static gboolean refuse(const Reading *r, const char *const *keys, const char *wh
 static gboolean take_program(const Reading *r)
 {
 	static const char *const machine[] = {"accel", "memory", "append", "initrd", NULL};
-	g_autofree char *hosted = rs_trace_spec_get(r->spec, "guest", "hosted", NULL);
+	g_autofree char *hosted = rs_trace_spec_get(r->spec, "guest", "hosted", NULL), *path = NULL;
 	g_autoptr(GError) why = NULL;
 	g_auto(GStrv) program = NULL;
 
@@ -184,7 +184,11 @@ static gboolean take_program(const Reading *r)
 	if (!g_shell_parse_argv(hosted, NULL, &program, &why))
 		return blame(r, "guest", "hosted", why->message);
 	r->setup->is_program = TRUE;
-	add(r->program, "--hosted", beside(r->spec, *program));
+	path = beside(r->spec, *program);
+	if (!comes_later(r, path) && (!g_file_test(path, G_FILE_TEST_IS_REGULAR) ||
+				      !g_file_test(path, G_FILE_TEST_IS_EXECUTABLE)))
+		return blame(r, "guest", "hosted", "there is no such program");
+	add(r->program, "--hosted", g_steal_pointer(&path));
 	for (char **one = program + 1; *one; one++)
 		add(r->program, NULL, g_strdup(*one));
 	return TRUE;
@@ -360,6 +364,8 @@ static gboolean blame_item(const Reading *r, const char *key, const char *item, 
 static gboolean take_enable(const Reading *r)
 {
 	r->setup->enabled = rs_trace_spec_list(r->spec, "trace", "enable", NULL);
+	if (r->setup->enabled && !*r->setup->enabled)
+		return blame(r, "trace", "enable", "this enables nothing");
 	for (char **one = r->setup->enabled; one && *one; one++) {
 		g_autoptr(GError) why = NULL;
 		g_autoptr(RsTraceEventGlob) glob = rs_trace_event_glob_new(*one, &why);
@@ -368,6 +374,22 @@ static gboolean take_enable(const Reading *r)
 			return blame_item(r, "enable", *one, 0, (guint)strlen(*one), why->message);
 	}
 	return TRUE;
+}
+
+/* The host's own events, as far as nothing else says which of them. */
+static void add_host(const Reading *r)
+{
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+
+	g_ptr_array_add(r->args, g_strdup("--host"));
+	for (char **one = r->setup->enabled; one && *one; one++) {
+		if (g_str_has_prefix(*one, "host:"))
+			return;
+		g_strv_builder_add(all, *one);
+	}
+	g_strv_builder_add(all, "host:*");
+	g_strfreev(r->setup->enabled);
+	r->setup->enabled = g_strv_builder_end(all);
 }
 
 static gboolean take_filters(const Reading *r)
@@ -403,7 +425,7 @@ static gboolean take_trace(const Reading *r)
 		return FALSE;
 	r->setup->may_lose = loss == 1;
 	if (host)
-		g_ptr_array_add(r->args, g_strdup("--host"));
+		add_host(r);
 	if (has(r, "trace", "mode"))
 		add_key(r, "trace", "mode", "--mode");
 	if (!has(r, "trace", "ring-size"))

@@ -94,6 +94,18 @@ static const Place *find_place(const RsTraceSpec *spec, const char *group, const
 	return g_hash_table_lookup(spec->places, name);
 }
 
+/* A value of [guest] that the matrix has, or whoever runs it. Takes the message, returns another. */
+static char *blame_setting(const RsTraceSpec *spec, const char *key, const Place **place,
+			   char *message)
+{
+	const char *set = spec->settings ? g_hash_table_lookup(spec->settings, key) : NULL;
+	g_autofree char *clean = set ? rs_trace_escape(set, -1, NULL) : NULL, *was = message;
+
+	*place = find_place(spec, "matrix", key);
+	return set ? g_strdup_printf("--set %s=%s: %s", key, clean, message)
+		   : g_steal_pointer(&was);
+}
+
 void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char *key,
 			 GError **error, const char *format, ...)
 {
@@ -107,6 +119,8 @@ void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char 
 	va_end(args);
 	/* What parses a value quotes it. A filter's message has several lines. */
 	message = rs_trace_escape(raw, -1, "\n");
+	if (!place && key)
+		message = blame_setting(spec, key, &place, message);
 	if (!place)
 		place = find_place(spec, group, NULL);
 	if (!place)
@@ -269,14 +283,31 @@ static gboolean check_group(const RsTraceSpec *spec, const Group *groups, const 
 	return TRUE;
 }
 
+/* The end of the first part: a semicolon that is not in a text of a filter, or the end. */
+static const char *end_of_part(const char *value)
+{
+	gboolean quoted = FALSE;
+
+	for (; *value && (quoted || *value != ';'); value++) {
+		if (*value == '"')
+			quoted = !quoted;
+		else if (quoted && *value == '\\' && value[1])
+			value++;
+	}
+	return value;
+}
+
 static GStrv split_list(const char *value)
 {
 	g_autoptr(GStrvBuilder) list = g_strv_builder_new();
-	g_auto(GStrv) parts = g_strsplit(value, ";", -1);
 
-	for (char **part = parts; *part; part++) {
-		if (*g_strstrip(*part))
-			g_strv_builder_add(list, *part);
+	for (const char *end = value; *end; value = end + 1) {
+		g_autofree char *part = NULL;
+
+		end = end_of_part(value);
+		part = g_strstrip(g_strndup(value, (gsize)(end - value)));
+		if (*part)
+			g_strv_builder_add(list, part);
 	}
 	return g_strv_builder_end(list);
 }

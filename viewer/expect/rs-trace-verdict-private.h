@@ -54,10 +54,11 @@ struct _RsTraceWatch {
 	GPtrArray *of_subject, *of_partner; /* columns: what both have in common */
 	GPtrArray *bound;                   /* columns of e->bind */
 	RsTraceLatency *latency;
-	gboolean armed;                 /* watches records behind `armed_at` */
-	guint64 armed_at;               /* number of the record that did it; NONE: all */
-	guint64 stepped;                /* number of the last record that it saw, and 1 */
-	gboolean known;                 /* an event of the trace matches the glob */
+	guint64 in_limit[RS_TRACE_EXPECT_LIMITS]; /* pairs that are no longer than e->limits[] */
+	gboolean armed;                           /* watches records behind `armed_at` */
+	guint64 armed_at;                         /* number of the record that did it; NONE: all */
+	guint64 stepped;                          /* number of the last record that it saw, and 1 */
+	gboolean known;                           /* an event of the trace matches the glob */
 	RsTraceEventGlob *partner_glob; /* of the partner, or of a pair's end; NULL: none */
 	gboolean partner_known;
 	/* Subjects: that were as expected; of all; that had no partner; that had one too late. */

@@ -456,14 +456,20 @@ static void step(RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sa
 static void add_to_pairs(const RsTraceVerdict *v, RsTraceWatch *watch, const RsTraceSample *sample)
 {
 	RsTraceLatencyResult r;
-	guint64 longest;
+	guint64 n;
 
+	rs_trace_latency_result(watch->latency, &r);
+	n = rs_trace_distribution_count(r.ns);
 	rs_trace_latency_add(watch->latency, sample);
 	rs_trace_latency_result(watch->latency, &r);
-	longest = rs_trace_distribution_greatest(r.ns);
-	if (longest <= watch->longest)
+	if (rs_trace_distribution_count(r.ns) == n)
 		return;
-	watch->longest = longest;
+	/* A distribution's percentiles are not exact. */
+	for (guint i = 0; i < watch->e->n_limits; i++)
+		watch->in_limit[i] += r.newest <= watch->e->limits[i].most;
+	if (watch->last.number != RS_TRACE_VERDICT_NONE && r.newest <= watch->longest)
+		return;
+	watch->longest = r.newest;
 	watch->last = (RsTracePoint){.ns = sample->record->ns, .number = v->number};
 }
 

@@ -26,6 +26,8 @@ typedef struct {
 	char *text;             /* the expression */
 	RsTraceEventGlob *glob; /* NULL: for every event */
 	struct rs_filter_series *series;
+	guint n_noted;               /* events that it is for */
+	struct rs_filter_error *why; /* what is wrong with it for the first; NULL: nothing */
 } Filter;
 
 /* What is known of an event. */
@@ -49,7 +51,7 @@ struct _RsTraceSelection {
 	GHashTable *kept; /* &unique -> Kept */
 	gsize kept_bytes;
 	Kept *recent[RECENT]; /* by `unique` */
-	gboolean only_filtered;
+	gboolean only_filtered, strict;
 	gboolean over; /* the last record was much too late */
 	GError *error;
 };
@@ -63,6 +65,7 @@ static void filter_free(gpointer data)
 	rs_filter_series_free(filter->series);
 	rs_trace_event_glob_free(filter->glob);
 	g_free(filter->text);
+	g_free(filter->why);
 	g_free(filter);
 }
 
@@ -142,6 +145,7 @@ RsTraceSelection *rs_trace_selection_new(const RsTraceSelectionConfig *config, G
 	g_autoptr(RsTraceSelection) s = g_new0(RsTraceSelection, 1);
 
 	s->filters = g_ptr_array_new_with_free_func(filter_free);
+	s->strict = config->strict;
 	s->only_filtered = config->only_filtered;
 	s->kept = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kept_free);
 	s->noted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -236,6 +240,19 @@ static void note_sources(Kept *kept, const GByteArray *program)
 	}
 }
 
+/* Whether the expression is good for this event alone is kept of the first. */
+static void note_for(const RsTraceSelection *s, Filter *filter, const RsTraceEvent *event)
+{
+	g_autoptr(GByteArray) program = NULL;
+	struct rs_filter_error why = {0};
+
+	rs_filter_series_note(filter->series, event);
+	if (filter->n_noted++ || !s->strict ||
+	    !rs_filter_series_add(filter->series, event, true, &program, &why))
+		return;
+	filter->why = g_memdup2(&why, sizeof(why));
+}
+
 /* The trace has this event. */
 static void note(RsTraceSelection *s, const RsTraceOrigin *origin, const RsTraceEvent *event)
 {
@@ -253,10 +270,10 @@ static void note(RsTraceSelection *s, const RsTraceOrigin *origin, const RsTrace
 	if (!matches_name(s, source, event))
 		return;
 	for (guint i = 0; i < s->filters->len; i++) {
-		const Filter *filter = s->filters->pdata[i];
+		Filter *filter = s->filters->pdata[i];
 
 		if (!filter->glob || rs_trace_event_glob_matches(filter->glob, source, event))
-			rs_filter_series_note(filter->series, event);
+			note_for(s, filter, event);
 	}
 }
 
@@ -437,8 +454,11 @@ gboolean rs_trace_selection_finish(const RsTraceSelection *s, GError **error)
 		const Filter *filter = s->filters->pdata[i];
 		struct rs_filter_error why = {0};
 
-		if (!rs_filter_series_missing(filter->series, &why))
-			continue;
+		if (!rs_filter_series_missing(filter->series, &why)) {
+			if (filter->n_noted != 1 || !filter->why)
+				continue;
+			why = *filter->why;
+		}
 		set_error(error, filter, &why);
 		return FALSE;
 	}

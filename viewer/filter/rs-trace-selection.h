@@ -31,12 +31,14 @@ typedef struct {
 	 */
 	const char *const *filters;
 	gboolean only_filtered; /* an event that none of the filters concerns is not wanted */
-	const char *cpus;       /* "0-2,5" */
-	const char *pids;       /* likewise, of tasks */
-	const char *comm;       /* a glob */
-	const char *events;     /* filter/rs-trace-event-glob.h, with commas between them */
-	const char *from;       /* filter/rs-trace-time.h: no earlier than this, */
-	const char *until;      /* and earlier than this */
+	/* What docs/filters.md calls an error with one event is one, where a filter has but one. */
+	gboolean strict;
+	const char *cpus;   /* "0-2,5" */
+	const char *pids;   /* likewise, of tasks */
+	const char *comm;   /* a glob */
+	const char *events; /* filter/rs-trace-event-glob.h, with commas between them */
+	const char *from;   /* filter/rs-trace-time.h: no earlier than this, */
+	const char *until;  /* and earlier than this */
 } RsTraceSelectionConfig;
 
 /* NULL: RS_TRACE_ERROR_SELECTION, with a caret below the mistake of an expression. */

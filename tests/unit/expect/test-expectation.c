@@ -86,6 +86,7 @@ static void test_mistakes(void)
 		/* It is matched with bytes. */
 		{"[expect x]\nserial = \\x{100}\n", "a:2: "},
 		{"[expect x]\npair = a:b\n", "a:2: 'a:b' is no pair"},
+		{"[expect x]\npair = a:b..a:c\n", "a:2: what of these pairs?"},
 		{"[expect x]\npair = a:b..a:c\np99 = fast\n", "a:3: this is no time"},
 		{"[expect x]\nlast = a:b\n", "a:2: the last event needs an expression"},
 		{"[expect x]\nexit = no\n", "a:2: this is no range"},

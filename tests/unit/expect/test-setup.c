@@ -5,7 +5,7 @@
 
 static RsTraceSetup *make(const char *text, GError **error)
 {
-	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("/nowhere/a", text, strlen(text), error);
+	g_autoptr(RsTraceSpec) spec = rs_trace_spec_new("/usr/a", text, strlen(text), error);
 	static const char *const later[] = {"/fixture", NULL};
 
 	return spec ? rs_trace_setup_new(spec, later, error) : NULL;
@@ -40,6 +40,7 @@ static void test_mistakes(void)
 		{"[guest]\ndemo = true\nmemory = 99999999999G\n", ":3: this is no size"},
 		{"[guest]\nhosted = a\nmemory = 1M\n", ":3: this is for kernels"},
 		{"[guest]\nhosted = a \"b\n", ":2: "},
+		{"[guest]\nhosted = nix\n", ":2: there is no such program"},
 		{"[guest]\nhosted =\n", ":2: "},
 		{"[guest]\ndemo = true\n[trace]\nenable = a:b; c:d@level=9\n", ":4: "},
 		{"[guest]\ndemo = true\n[trace]\nfilter = a:b: c == 1; d:e\n",
@@ -62,7 +63,7 @@ static void test_mistakes(void)
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
-		g_autofree char *want = g_strconcat("/nowhere/a", cases[i].want, NULL);
+		g_autofree char *want = g_strconcat("/usr/a", cases[i].want, NULL);
 
 		g_assert_null(make(cases[i].text, &error));
 		g_assert_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
@@ -92,8 +93,8 @@ static void test_args(void)
 		   "--cpus 2 --regions 3 --accel tcg --append a b --mem 64M "
 		   "--host --mode drop --ring-size 1M --demo");
 	/* What a program gets comes last. */
-	check_args("[guest]\nhosted = prog 'a b' -c\ncpus = 1\n[test]\ntimeout = 2s\n",
-		   "--cpus 1 --hosted /nowhere/prog a b -c");
+	check_args("[guest]\nhosted = bin/sh 'a b' -c\ncpus = 1\n[test]\ntimeout = 2s\n",
+		   "--cpus 1 --hosted /usr/bin/sh a b -c");
 	check_args("[guest]\ntemplate = /fixture/a.xml\nconnect = b:///c\nmemory = 64M\ncpus = 2\n",
 		   "--cpus 2 --domain /fixture/a.xml --connect b:///c --mem 64M");
 	check_args("[guest]\ndomain = a\n", "--domain a");
@@ -113,7 +114,7 @@ static void test_the_rest(void)
 	g_assert_cmpstr(setup->tags[1], ==, "b");
 	g_assert_cmpstr(setup->setup, ==, "echo \\$x");
 	g_assert_cmpstr(setup->teardown, ==, "b");
-	g_assert_cmpstr(setup->fixtures[0], ==, "/nowhere/f");
+	g_assert_cmpstr(setup->fixtures[0], ==, "/usr/f");
 	g_assert_cmpstr(setup->fixtures[1], ==, "/g");
 	g_assert_cmpuint(setup->retries, ==, 2);
 	g_assert_cmpuint(setup->disk, ==, 2048);
