@@ -450,7 +450,10 @@ def session_files():
 def check_gone(found):
     wait_for('the end of all processes', lambda: not found & set(processes()))
     check(rs.json('ps') == [], 'there is no session any more')
-    wait_for('the end of what belongs to one', lambda: not session_files())
+    try:
+        wait_for('the end of what belongs to one', lambda: not session_files())
+    except AssertionError as e:
+        raise AssertionError(f'nor what belongs to one: {session_files()}') from e
 
 
 def test_interrupted():

@@ -94,7 +94,7 @@ static const Place *find_place(const RsTraceSpec *spec, const char *group, const
 	return g_hash_table_lookup(spec->places, name);
 }
 
-/* A value of [guest] that the matrix has, or whoever runs it. Takes the message, returns another. */
+/* A value of [guest] that the matrix has, or who runs it. Takes the message, returns another. */
 static char *blame_setting(const RsTraceSpec *spec, const char *key, const Place **place,
 			   char *message)
 {

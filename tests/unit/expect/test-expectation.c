@@ -60,8 +60,10 @@ static void test_mistakes(void)
 		{"[expect x]\nevent =\n", "a:2: this is no event"},
 		{"[expect x]\npair = a..b\nkey = ${RS_NIX}\n",
 		 "a:3: 'RS_NIX' is no name of the matrix"},
-		{"[expect x]\nlast = a:b\nis = ${RS_NIX}\n", "a:3: 'RS_NIX' is no name of the matrix"},
-		{"[expect x]\nevent = a:b\nsince = ${RS_NIX}\nwithin = x\n", "a:3: 'RS_NIX' is no name"},
+		{"[expect x]\nlast = a:b\nis = ${RS_NIX}\n",
+		 "a:3: 'RS_NIX' is no name of the matrix"},
+		{"[expect x]\nevent = a:b\nsince = ${RS_NIX}\nwithin = x\n",
+		 "a:3: 'RS_NIX' is no name"},
 		{"[expect x]\nevent = a:b: c ==\n", "a:2: a value is due here\n"
 						    "    event = a:b: c ==\n"
 						    "                     ^"},
