@@ -260,6 +260,27 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 	return session;
 }
 
+RsDBusSession1 *rs_cli_connect_for(const struct rs_verb *verb, const char *wish, bool ahead,
+				   int *argc, char **argv, int *code)
+{
+	const int had = *argc;
+	g_autoptr(RsDBusSession1) session = rs_cli_connect(verb, wish, 1, argc, argv, code);
+	g_autoptr(GVariant) events = NULL, more = NULL;
+
+	/* With a sign that no session's name has, or with a session's name, it is a glob. */
+	if (!session || wish || ahead || *argc != had || had <= 2 ||
+	    argv[1][strspn(argv[1], G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.")])
+		return g_steal_pointer(&session);
+	/* Who cannot be asked says so when it is told what to do. */
+	if (!rs_dbus_session1_call_list_sync(session, argv[1], rs_trace_client_no_options(),
+					     &events, &more, NULL, NULL) ||
+	    g_variant_n_children(events))
+		return g_steal_pointer(&session);
+	*code = rs_cli_fail(RS_CLI_NOT_FOUND, "no session '%s' runs, and no event matches that",
+			    argv[1]);
+	return NULL;
+}
+
 int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *number)
 {
 	g_autoptr(GPtrArray) list = NULL;
@@ -279,12 +300,25 @@ int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *numbe
 	return rs_cli_fail(RS_CLI_NOT_FOUND, "the session has no source '%s'", name);
 }
 
-void rs_cli_print_json(JsonBuilder *builder, bool pretty)
+static void print_line(JsonNode *node)
 {
-	g_autoptr(JsonNode) root = json_builder_get_root(builder);
-	g_autofree char *text = json_to_string(root, pretty);
+	g_autofree char *text = json_to_string(node, FALSE);
 
 	puts(text);
+}
+
+void rs_cli_print_json(JsonBuilder *builder)
+{
+	g_autoptr(JsonNode) root = json_builder_get_root(builder);
+	g_autoptr(GList) rows = NULL;
+
+	if (!JSON_NODE_HOLDS_ARRAY(root)) {
+		print_line(root);
+		return;
+	}
+	rows = json_array_get_elements(json_node_get_array(root));
+	for (GList *row = rows; row; row = row->next)
+		print_line(row->data);
 }
 
 void rs_cli_add_text(JsonBuilder *builder, const char *name, const char *text)

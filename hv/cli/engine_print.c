@@ -48,7 +48,7 @@ static JsonBuilder *begin(const char *what, RsTraceEngine *engine)
 static void end(JsonBuilder *b)
 {
 	json_builder_end_object(b);
-	rs_cli_print_json(b, false);
+	rs_cli_print_json(b);
 	g_object_unref(b);
 }
 
@@ -362,7 +362,7 @@ static void print_threads_json(GPtrArray *threads)
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 void rs_cli_engine_print_threads(GPtrArray *threads, bool json)

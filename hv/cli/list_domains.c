@@ -66,7 +66,7 @@ static void print_json(const GPtrArray *list, const char *uri)
 	}
 	json_builder_end_array(b);
 	json_builder_end_object(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 int rs_cli_list_domains(const char *uri, bool json)

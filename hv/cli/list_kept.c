@@ -133,7 +133,7 @@ void rs_cli_print_kept_json(GVariant *kept, const char *owner)
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 guint rs_cli_print_unmet(GVariant *kept, const char *owner, const char *glob, bool print)

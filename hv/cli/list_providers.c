@@ -130,5 +130,5 @@ void rs_cli_print_providers_json(GVariant *providers)
 	while (next_row(&iter, &row))
 		add_row(b, &row);
 	json_builder_end_array(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }

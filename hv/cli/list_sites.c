@@ -96,7 +96,7 @@ static void print_json(const RsTraceSites *sites)
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 int rs_cli_list_sites(RsDBusSession1 *session, const char *glob, bool json)

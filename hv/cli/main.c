@@ -2,10 +2,12 @@
 /* The `ringside` command: a table of verbs. */
 #include "base/log.h"
 #include "cli/verb.h"
+#include "filter/nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <rs-trace-escape.h>
 #include <rs-trace-region.h>
 #include <signal.h>
 #include <stdio.h>
@@ -69,13 +71,30 @@ static int flush_output(int code)
 	return rs_cli_fail(RS_CLI_FAILED, "the output could not be written: %s", g_strerror(errno));
 }
 
+static int refuse_verb(const char *name)
+{
+	struct rs_nearest nearest = rs_nearest_to(name);
+	g_autofree char *clean = rs_trace_escape(name, -1, NULL);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
+		rs_nearest_offer(&nearest, verbs[i]->name);
+	if (*name == '-')
+		return rs_cli_fail(
+			RS_CLI_USAGE,
+			"options come after the verb: ringside VERB %s (see ringside --help)",
+			clean);
+	return rs_cli_fail(RS_CLI_USAGE, "no such verb: '%s'%s%s%s (see ringside --help)", clean,
+			   nearest.found ? "; did you mean '" : "",
+			   nearest.found ? nearest.found : "", nearest.found ? "'?" : "");
+}
+
 /* argv[0] is the verb's name. */
 static int run_verb(int argc, char **argv)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
 		if (strcmp(argv[0], verbs[i]->name) == 0)
 			return flush_output(verbs[i]->run(verbs[i], argc, argv));
-	return rs_cli_fail(RS_CLI_USAGE, "no such verb: '%s' (see ringside --help)", argv[0]);
+	return refuse_verb(argv[0]);
 }
 
 static int help(int argc, char **argv)

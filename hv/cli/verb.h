@@ -62,6 +62,13 @@ int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRI
  */
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code);
+/*
+ * The same for globs, of which one at least is needed. The first of several is refused if it is the
+ * name of neither a session nor an event: otherwise the rest would be done with the wrong session.
+ * `ahead`: of events that are not there yet.
+ */
+RsDBusSession1 *rs_cli_connect_for(const struct rs_verb *verb, const char *wish, bool ahead,
+				   int *argc, char **argv, int *code);
 
 /* The number of the source of this name. On failure a message has been printed: an exit code. */
 int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *number);
@@ -86,8 +93,8 @@ bool rs_cli_tell_problems(char **problems);
  */
 void rs_cli_hint_off(const char *session);
 
-/* Prints a finished builder's root and a newline on standard output. */
-void rs_cli_print_json(JsonBuilder *builder, bool pretty);
+/* Prints a finished builder's root on standard output: a line, or one for each item of an array. */
+void rs_cli_print_json(JsonBuilder *builder);
 /* Adds a member. "" becomes null. */
 void rs_cli_add_text(JsonBuilder *builder, const char *name, const char *text);
 /* Adds a member. A value above 2^63 - 1 becomes 2^63 - 1. */

@@ -108,7 +108,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (code != RS_CLI_OK)
 		return code;
 	wish.owner = owner;
-	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
+	session = rs_cli_connect_for(verb, name, wish.ahead, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++) {
 		g_autofree char *glob = rs_cli_select_glob(&select, argv[i]);
 

@@ -78,7 +78,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc < 2)
 		return rs_cli_usage(verb, "which filter?");
-	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
+	session = rs_cli_connect_for(verb, name, ahead, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
 		code = clearing ? clear(session, owner, argv[i], quiet, &part)
 				: set(session, owner, argv[i], ahead, quiet, &part);

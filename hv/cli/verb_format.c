@@ -36,11 +36,61 @@ static int show(RsDBusSession1 *session, const char *glob)
 	return RS_CLI_OK;
 }
 
+/* The file of one event, cut if it is too long; NULL: *error. */
+static char *format_of(RsDBusSession1 *session, const char *event, GError **error)
+{
+	g_autoptr(GVariant) more = NULL;
+	char *text = NULL;
+
+	rs_dbus_session1_call_format_sync(session, event, options_after(0), &text, &more, NULL,
+					  error);
+	return text;
+}
+
+/* Several sources may have the event: each has a file in the text. */
+static int show_json(RsDBusSession1 *session, const char *glob)
+{
+	g_autoptr(GVariant) events = NULL, more = NULL;
+	g_autoptr(GHashTable) shown = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GError *error = NULL;
+
+	if (!rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events,
+					     &more, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	if (!g_variant_n_children(events))
+		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
+	for (gsize i = 0; i < g_variant_n_children(events) && !ferror(stdout); i++) {
+		g_autoptr(GVariant) row = g_variant_get_child_value(events, i);
+		g_autoptr(JsonBuilder) b = json_builder_new();
+		g_autofree char *text = NULL, *event = NULL;
+		const char *system = "", *name = "";
+
+		g_variant_lookup(row, "system", "&s", &system);
+		g_variant_lookup(row, "name", "&s", &name);
+		event = g_strdup_printf("%s:%s", system, name);
+		if (!g_hash_table_add(shown, g_strdup(event)))
+			continue;
+		text = format_of(session, event, &error);
+		if (!text)
+			return rs_cli_fail_gerror(error);
+		json_builder_begin_object(b);
+		rs_cli_add_text(b, "system", system);
+		rs_cli_add_text(b, "name", name);
+		rs_cli_add_text(b, "format", text);
+		json_builder_end_object(b);
+		rs_cli_print_json(b);
+	}
+	return RS_CLI_OK;
+}
+
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL;
+	gboolean json = FALSE;
 	const GOptionEntry options[] = {
-		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
+		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
+		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "One JSON object a line", NULL},
+		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code;
 
@@ -53,7 +103,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc != 2)
 		return rs_cli_usage(verb, "one glob, please");
-	return show(session, argv[1]);
+	return json ? show_json(session, argv[1]) : show(session, argv[1]);
 }
 
 const struct rs_verb rs_verb_format = {

@@ -283,7 +283,7 @@ static void print_json(GVariant *events)
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 static void print_names(GVariant *events, GHashTable *shared)

@@ -202,7 +202,7 @@ static void print_json(struct rs_domain *domain, const struct rs_preparation *do
 		add_file(b, done->files->pdata[i]);
 	json_builder_end_array(b);
 	json_builder_end_object(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 /* ---- the verb ---- */

@@ -159,7 +159,7 @@ static void print_json(const GPtrArray *list)
 		clear(&shown);
 	}
 	json_builder_end_array(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 /* Prints what a program needs in RINGSIDE_REGION to join that session. */

@@ -60,7 +60,7 @@ static void print_json(RsDBusSession1 *session, GVariant *sources)
 	}
 	json_builder_end_array(b);
 	json_builder_end_object(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 }
 
 static int show(RsDBusSession1 *session, bool json)

@@ -228,7 +228,7 @@ static int print_json(RsDBusSession1 *session, const GPtrArray *sources)
 	add_cpus(b, cpus);
 	add_sources(b, session, sources);
 	json_builder_end_object(b);
-	rs_cli_print_json(b, true);
+	rs_cli_print_json(b);
 	return RS_CLI_OK;
 }
 

@@ -32,7 +32,7 @@ class Live:
             return None
 
     def events(self):
-        rows = json.loads(self.desktop.ringside('list', '-j', '-s', self.name))
+        rows = map(json.loads, self.desktop.ringside('list', '-j', '-s', self.name).splitlines())
         return {f'{row["system"]}:{row["name"]}': row for row in rows}
 
     def is_on(self, event=EVENT):

@@ -228,6 +228,8 @@ def test_wrong_usage():
     for where in '-o', '--text':
         expect(1, '/nonexistent/x', *run, where, '/nonexistent/x')
     expect(2, 'no such verb', 'nix')
+    expect(2, "did you mean 'trace'?", 'trcae')
+    expect(2, 'options come after the verb', '--json', 'ps')
     expect(2, 'KERNEL', 'run')
     for verb in (['list'], ['stat'], ['trace'], ['stop'], ['pause'], ['enable', '*'],
                  ['format', 'a:b'], ['filter', 'a:b: c == 1']):

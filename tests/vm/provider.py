@@ -161,7 +161,7 @@ def test_levels_and_keywords_steer_a_running_component():
     check(names('--keyword', '0x1000000000000000') == ['steered:both'], 'a keyword has 64 bits')
     check(names('steered:*@keyword=0x8') == ['steered:info'], 'a glob says it, too')
     check(names('--keyword', '0x8000') == 3, 'nothing is selected: not found')
-    row, = json.loads(rs('list', '-s', 's', '--json', 'steered:both').out)
+    row, = rs.json('list', '-s', 's', 'steered:both')
     check((row['level'], row['keyword']) == (3, '0x1000000000000006'), 'JSON has level and keyword')
     enable('--keyword-all', '0x6', 'steered:*')
     wait_for('round 1', lambda: session.result('round 1'))
