@@ -139,6 +139,18 @@ static void test_text_exits(void)
 		strstr(none, "# exits: 8 for any reason (timers, console, page faults …)\n"));
 }
 
+static void test_text_lost(void)
+{
+	g_autofree struct rs_source_stat *stat = sample();
+	struct rs_printer_stats printed = {.events = 95, .lost = 5};
+	g_autofree char *text = NULL;
+
+	stat->lost_no_ring = 7;
+	text = rs_summary_text(stat, &printed, false);
+	g_assert_nonnull(strstr(text, "\n# lost besides, as the guest counts them: 7 for want of a "
+				      "ring, 0 to deep nesting\n"));
+}
+
 static void test_json(void)
 {
 	static const struct {
@@ -155,13 +167,17 @@ static void test_json(void)
 		{"hypercalls", 4},     {"pause_max_ns", 90149},
 		{"bad_hypercalls", 1}, {"doorbells", 6},
 		{"turned_away", 1},    {"console_unread", 33},
+		{"lost_no_ring", 7},   {"lost_nested", 3},
 	};
 	g_autofree struct rs_source_stat *stat = sample();
 	struct rs_printer_stats printed = {.events = 95, .lost = 5, .bad_records = 1};
-	g_autofree char *text = rs_summary_json(stat, &printed);
+	g_autofree char *text = NULL;
 	g_autoptr(JsonParser) parser = json_parser_new();
 	JsonObject *summary;
 
+	stat->lost_no_ring = 7;
+	stat->lost_nested = 3;
+	text = rs_summary_json(stat, &printed);
 	g_assert_null(strchr(text, '\n'));
 	g_assert_true(json_parser_load_from_data(parser, text, -1, NULL));
 	summary = json_object_get_object_member(json_node_get_object(json_parser_get_root(parser)),
@@ -182,6 +198,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cli/summary/text-exits", test_text_exits);
 	g_test_add_func("/cli/summary/before", test_what_was_before);
 	g_test_add_func("/cli/summary/nothing", test_what_says_nothing);
+	g_test_add_func("/cli/summary/lost", test_text_lost);
 	g_test_add_func("/cli/summary/json", test_json);
 	return g_test_run();
 }

@@ -85,7 +85,8 @@ static void test_events(void)
 	      "1:3>4 2:4>5 3:7>9", "x: none of 3 records of the event is so @2?");
 	CHECK("event = sched:switch: prev == 4 && CPU == 0 && next == 9", "1:3>4 2:4>5 3:7>8",
 	      "x: none of 3 records of the event is so; the nearest is, but for next == 9 @1?");
-	CHECK("event = shed:switch", "1:3>4", "BROKEN x: no event that is enabled matches 'shed:switch'");
+	CHECK("event = shed:switch", "1:3>4",
+	      "BROKEN x: no event that is enabled matches 'shed:switch'");
 }
 
 static void test_counts(void)
@@ -263,7 +264,8 @@ static void test_pairs(void)
 	CHECK("pair = switch..all\nmax = 100ns\np50 = 50ns", "1:3>4 11:a3 20:4>5 120:a4", "");
 	CHECK("pair = switch..all\nmax = 99ns", "1:3>4 11:a3 20:4>5 120:a4",
 	      "x: max of 2 pairs is 100 ns, and not at most 99 ns @3");
-	CHECK("pair = switch..all\ncount = 1..", "1:3>4", "x: there are 0 pairs, and not at least 1");
+	CHECK("pair = switch..all\ncount = 1..", "1:3>4",
+	      "x: there are 0 pairs, and not at least 1");
 	/* Limits are exact. */
 	CHECK("pair = switch..all\np50 = 10000ns", "1:3>4 10001:a3 20000:4>5 99999:a4", "");
 	CHECK("pair = switch..all\np50 = 9999ns", "1:3>4 10001:a3 20000:4>5 99999:a4",
