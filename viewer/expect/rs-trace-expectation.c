@@ -24,7 +24,7 @@ static const struct {
 	 RS_TRACE_EXPECT_EACH,
 	 {"then", "after", "same", "open", "within", "since", "until"}},
 	{"last", RS_TRACE_EXPECT_LAST, {"is", "since", "until"}},
-	{"pair", RS_TRACE_EXPECT_PAIR, {"key", "count", "p50", "p90", "p99", "max"}},
+	{"pair", RS_TRACE_EXPECT_PAIR, {"key", "count", "open", "p50", "p90", "p99", "max"}},
 	{"serial", RS_TRACE_EXPECT_SERIAL, {"count"}},
 	{"serial-never", RS_TRACE_EXPECT_SERIAL_NEVER, {NULL}},
 	{"exit", RS_TRACE_EXPECT_EXIT, {NULL}},
@@ -275,6 +275,12 @@ static gboolean take_limits(Reading *r)
 	return TRUE;
 }
 
+static gboolean take_open(Reading *r)
+{
+	return !rs_trace_spec_has(r->spec, r->group, "open") ||
+	       rs_trace_spec_number(r->spec, r->group, "open", &r->e->open, r->error);
+}
+
 static gboolean take_partner(Reading *r)
 {
 	RsTraceExpectation *e = r->e;
@@ -300,7 +306,7 @@ static gboolean take_partner(Reading *r)
 					    "only what has its partner after it can wait: then");
 			return FALSE;
 		}
-		if (!rs_trace_spec_number(r->spec, r->group, "open", &e->open, r->error))
+		if (!take_open(r))
 			return FALSE;
 	}
 	if (rs_trace_spec_has(r->spec, r->group, "same") && !e->partner) {
@@ -452,7 +458,7 @@ static gboolean take_pair(Reading *r)
 	latency = rs_trace_latency_new(r->e->subject, r->e->key, &why);
 	if (!latency)
 		rs_trace_spec_blame(r->spec, r->group, "pair", r->error, "%s", why->message);
-	if (!latency || !take_limits(r))
+	if (!latency || !take_limits(r) || !take_open(r))
 		return FALSE;
 	if (r->e->n_limits || rs_trace_spec_has(r->spec, r->group, "count"))
 		return TRUE;

@@ -218,11 +218,12 @@ static gboolean judge_limit(const RsTraceVerdict *v, const RsTraceWatch *watch, 
 	const RsTraceExpectLimit *limit = &watch->e->limits[which];
 	const guint64 n = rs_trace_distribution_count(ns);
 	/* Of a guest that has ended by itself nothing more would have come. */
-	const guint64 open =
+	const guint64 all_open =
 		v->exited ? rs_trace_latency_open_since(watch->latency, G_MAXUINT64)
 		: v->last_ns > limit->most
 			? rs_trace_latency_open_since(watch->latency, v->last_ns - limit->most - 1)
 			: 0;
+	const guint64 open = all_open - MIN(all_open, watch->e->open);
 	const double rank = ceil((double)(n + open) * limit->percent / 100);
 	g_autofree char *most = show_time(limit->most), *shown = NULL;
 

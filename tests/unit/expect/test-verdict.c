@@ -274,6 +274,8 @@ static void test_pairs(void)
 	CHECK("pair = switch..all\nkey = pid\np50 = 20ns", "1:3>4 11:a3 20:4>5 21:a4 60:7>9", "");
 	CHECK("pair = switch..all\nkey = pid\np90 = 20ns", "1:3>4 11:a3 20:4>5 21:7>9",
 	      "x: 2 of 3 did not end within 20 ns, so p90 is longer");
+	CHECK("pair = switch..all\nkey = pid\np90 = 20ns\nopen = 2", "1:3>4 11:a3 20:4>5 21:7>9",
+	      "");
 	{
 		/* One that was stopped could have gone on. */
 		const RsTraceRunEnd stopped = {.end = "stopped"};
