@@ -58,7 +58,8 @@ typedef struct {
 	char *since, *until;
 	guint64 within;      /* ns, from the partner, or from `since`; G_MAXUINT64: any time */
 	guint64 least, most; /* how often */
-	guint64 open; /* of `each` with a partner after it, and of pairs: so many may wait at the end */
+	/* Of `each` with a partner after it, and of pairs: so many may still wait at the end. */
+	guint64 open;
 	guint64 least_rate, most_rate; /* per second */
 	char *key;                     /* of a pair */
 	RsTraceExpectLimit limits[RS_TRACE_EXPECT_LIMITS];
