@@ -14,37 +14,54 @@ static GVariant *options_after(guint64 after)
 	return g_variant_builder_end(&builder);
 }
 
-/* A guest may describe much, so the answer comes in parts. */
+/*
+ * A guest may describe much, so the answer comes in parts. *after: 0 for the first, then what this
+ * has left there; 0: there is no more. NULL: *error.
+ */
+static char *next_part(RsDBusSession1 *session, const char *glob, guint64 *after, GError **error)
+{
+	g_autoptr(GVariant) more = NULL;
+	char *text = NULL;
+
+	if (!rs_dbus_session1_call_format_sync(session, glob, options_after(*after), &text, &more,
+					       NULL, error))
+		return NULL;
+	*after = 0;
+	g_variant_lookup(more, "next", "t", after);
+	return text;
+}
+
 static int show(RsDBusSession1 *session, const char *glob)
 {
 	guint64 after = 0;
 
 	do {
-		g_autofree char *text = NULL, *shown = NULL;
-		g_autoptr(GVariant) more = NULL;
 		GError *error = NULL;
+		g_autofree char *text = next_part(session, glob, &after, &error), *shown = NULL;
 
-		if (!rs_dbus_session1_call_format_sync(session, glob, options_after(after), &text,
-						       &more, NULL, &error))
+		if (!text)
 			return rs_cli_fail_gerror(error);
 		/* Only tabs and newlines of a format file are control bytes that belong there. */
 		shown = rs_trace_escape(text, -1, "\n\t");
 		fputs(shown, stdout);
-		after = 0;
-		g_variant_lookup(more, "next", "t", &after);
 	} while (after && !ferror(stdout));
 	return RS_CLI_OK;
 }
 
-/* The file of one event, cut if it is too long; NULL: *error. */
+/* Of one event, of all sources that have it, to be freed. NULL: *error. */
 static char *format_of(RsDBusSession1 *session, const char *event, GError **error)
 {
-	g_autoptr(GVariant) more = NULL;
-	char *text = NULL;
+	g_autoptr(GString) all = g_string_new(NULL);
+	guint64 after = 0;
 
-	rs_dbus_session1_call_format_sync(session, event, options_after(0), &text, &more, NULL,
-					  error);
-	return text;
+	do {
+		g_autofree char *text = next_part(session, event, &after, error);
+
+		if (!text)
+			return NULL;
+		g_string_append(all, text);
+	} while (after);
+	return g_string_free(g_steal_pointer(&all), FALSE);
 }
 
 /* Several sources may have the event: each has a file in the text. */
