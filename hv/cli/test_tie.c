@@ -17,14 +17,17 @@
 #include <unistd.h>
 
 #define CHILDREN "/proc/thread-self/children"
-#define GRACE_S 20    /* for a process whose tests are gone */
-#define GUARD_MS 3000 /* for a guard of ours, which puts something right and ends */
-#define END_MS 60000  /* until all that is left must have ended */
-#define LOOK_US 1000  /* between two looks */
+#define GRACE_S 20   /* for a process whose tests are gone */
+#define OURS_MS 3000 /* for a process of ours that puts something right and ends */
+#define END_MS 60000 /* until all that is left must have ended */
+#define LOOK_US 1000 /* between two looks */
 #define GUARD "ringside-guard\n"
+#define RUN "ringside\n"
 #define LEFT "ringside: what this has started could not be ended\n"
 
 /* ---- what is left ---- */
+
+enum spared { NOBODY, GUARDS, GUARDS_AND_RUNS };
 
 /* The front of a file; -1: it cannot be read. */
 static ssize_t read_front(const char *path, char *text, size_t size)
@@ -37,8 +40,8 @@ static ssize_t read_front(const char *path, char *text, size_t size)
 	return n;
 }
 
-/* Whether it calls itself so. That gets it some time, and nothing else. */
-static bool is_guard(pid_t pid)
+/* Whether it calls itself `name`. That gets it some time, and nothing else. */
+static bool is_named(pid_t pid, const char *name)
 {
 	char path[32] = "/proc/", digits[16], comm[sizeof(GUARD)];
 	size_t n = 0, at = strlen(path);
@@ -48,12 +51,18 @@ static bool is_guard(pid_t pid)
 	while (n)
 		path[at++] = digits[--n];
 	memcpy(path + at, "/comm", sizeof("/comm"));
-	return read_front(path, comm, sizeof(comm)) == strlen(GUARD) &&
-	       memcmp(comm, GUARD, strlen(GUARD)) == 0;
+	return read_front(path, comm, sizeof(comm)) == (ssize_t)strlen(name) &&
+	       memcmp(comm, name, strlen(name)) == 0;
 }
 
-/* Kills each number of a text. Returns whether any is left. */
-static bool kill_listed(const char *text, ssize_t size, bool spares)
+static bool is_spared(pid_t pid, enum spared spared)
+{
+	return (spared != NOBODY && is_named(pid, GUARD)) ||
+	       (spared == GUARDS_AND_RUNS && is_named(pid, RUN));
+}
+
+/* Kills each number of a text, but for whom it spares. Returns whether any is left. */
+static bool kill_listed(const char *text, ssize_t size, enum spared spared)
 {
 	bool any = false;
 	pid_t pid = 0;
@@ -64,18 +73,18 @@ static bool kill_listed(const char *text, ssize_t size, bool spares)
 			continue;
 		}
 		if (pid > 1)
-			any |= (spares && is_guard(pid)) || kill(pid, SIGKILL) == 0;
+			any |= is_spared(pid, spared) || kill(pid, SIGKILL) == 0;
 		pid = 0;
 	}
 	return any;
 }
 
-static bool kill_children(bool spares)
+static bool kill_children(enum spared spared)
 {
 	char text[4096];
 	ssize_t size = read_front(CHILDREN, text, sizeof(text));
 
-	return kill_listed(text, size, spares);
+	return kill_listed(text, size, spared);
 }
 
 static int64_t now_ms(void)
@@ -86,14 +95,14 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool rs_test_tie_end_all(void)
+static bool end_all(enum spared spared)
 {
 	const int64_t began = now_ms();
 	int64_t took = 0;
 	bool any;
 
 	/* Who is killed leaves its own children to us. One that is not ours to kill stays. */
-	while ((any = kill_children(took < GUARD_MS)) && took < END_MS) {
+	while ((any = kill_children(took < OURS_MS ? spared : NOBODY)) && took < END_MS) {
 		bool ended = false;
 
 		while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -103,6 +112,12 @@ bool rs_test_tie_end_all(void)
 		took = now_ms() - began;
 	}
 	return !any;
+}
+
+bool rs_test_tie_end_all(void)
+{
+	/* The kernel has told a run that its supervisor is gone. */
+	return end_all(GUARDS_AND_RUNS);
 }
 
 void rs_test_tie_adopt(void)
@@ -163,7 +178,7 @@ static void supervise(pid_t child, pid_t parent)
 		alone = true;
 		alarm(GRACE_S);
 	}
-	if (!rs_test_tie_end_all()) {
+	if (!end_all(GUARDS)) {
 		(void)!write(STDERR_FILENO, LEFT, strlen(LEFT));
 		_exit(1);
 	}

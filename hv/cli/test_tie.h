@@ -23,7 +23,8 @@ void rs_test_tie(pid_t parent);
 
 /*
  * For a program which has killed its supervisor: orphans become children of this process. Then all
- * of its children are ended. False: some are left. Thread: main.
+ * of its children are ended; runs get some time first to end their sessions. False: some are left.
+ * Thread: main.
  */
 void rs_test_tie_adopt(void);
 bool rs_test_tie_end_all(void);

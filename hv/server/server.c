@@ -469,7 +469,6 @@ static gboolean on_open_program(RsDBusSession1 *object, GDBusMethodInvocation *i
 static void tell_changed(struct rs_server *server)
 {
 	server->changed_at = g_get_monotonic_time();
-	update_properties(server);
 	rs_peers_tell(
 		server->peers, OBJECT_PATH, INTERFACE, "Changed",
 		g_variant_new("(u@a{sv})", server->generation, rs_row_changes(server->session)),
@@ -496,6 +495,8 @@ static void on_changed(void *data, uint32_t generation)
 	struct rs_server *server = data;
 
 	server->generation = generation;
+	/* The news may wait; who asks is told what is. */
+	update_properties(server);
 	if (server->later)
 		return;
 	if (g_get_monotonic_time() - server->changed_at >= CHANGED_US) {
@@ -525,7 +526,6 @@ static void on_engine(void *data, const void *owner)
 /* The state may be another one. */
 static void note_state(struct rs_server *server)
 {
-	update_properties(server);
 	on_changed(server, server->generation);
 }
 

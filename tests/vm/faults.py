@@ -101,7 +101,8 @@ def inside(rows, number, slack=SLACK, **wanted):
 def test_pause():
     s = Session('p', 'sched:*', 'irq:*')
     whole = s.inject('pause', 'for=500ms')
-    check(rs.json('ps')[0]['state'] == 'paused', 'it stands still')
+    now = rs.json('ps')
+    check(now[0]['state'] == 'paused', f'it stands still: {now}')
     s.over(whole)
     one = s.inject('pause cpu=1 for=700ms')
     # Patches stop all vCPUs, and let only the other one go on.

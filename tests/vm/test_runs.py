@@ -449,7 +449,8 @@ def session_files():
 
 def check_gone(found):
     wait_for('the end of all processes', lambda: not found & set(processes()))
-    check(rs.json('ps') == [], 'there is no session any more')
+    left = rs.json('ps')
+    check(left == [], f'there is no session any more: {left}')
     try:
         wait_for('the end of what belongs to one', lambda: not session_files())
     except AssertionError as e:
