@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-RINGSIDE = sys.argv[1]
+RINGSIDE = os.path.abspath(sys.argv[1])
 ROUNDS = 15
 FLOOD = 200000  # records that are judged
 ASKED_MS = 80   # over the guest's own time, with KVM
