@@ -32,6 +32,31 @@ int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **se
 	return *selection ? RS_CLI_OK : rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
 }
 
+bool rs_cli_choice_wants(const RsTraceRecord *record, const RsTraceTask *task, void *data)
+{
+	g_autoptr(GError) error = NULL;
+	bool was_over = rs_trace_selection_is_over(data);
+	bool wanted = rs_trace_selection_matches(data, record, task);
+
+	/* The events may still come that a filter fits, but of this one somebody must know now. */
+	if (!was_over && rs_trace_selection_is_over(data) &&
+	    !rs_trace_selection_finish(data, &error))
+		rs_cli_fail(0, "%s", error->message);
+	return wanted;
+}
+
+int rs_cli_choice_finish(RsTraceSelection *selection)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!selection || rs_trace_selection_finish(selection, &error))
+		return RS_CLI_OK;
+	if (rs_trace_selection_is_over(selection))
+		return RS_CLI_USAGE; /* and it has been said */
+	rs_cli_fail(0, "%s", error->message);
+	return RS_CLI_OK;
+}
+
 void rs_cli_choice_expect(const struct rs_cli_choice *choice, struct rs_cli_input *input)
 {
 	rs_cli_input_expect(input, choice->events);

@@ -26,13 +26,14 @@ typedef struct rs_cli_choice RsCliChoice; /* for g_auto() */
 				     "Only of these vCPUs, such as 0-2,5", "LIST"),                \
 		RS_CLI_CHOICE_OPTION("comm", 0, G_OPTION_ARG_STRING, (c).comm,                     \
 				     "Only of tasks with such a name", "GLOB")
-/* And for the others. */
-#define RS_CLI_CHOICE_OPTIONS(c)                                                                   \
+/* And for the others. `letter`: the short option for events; 0: -e means something else. */
+#define RS_CLI_CHOICE_ALL(c, letter)                                                               \
 	RS_CLI_CHOICE_FEW(c),                                                                      \
 		RS_CLI_CHOICE_OPTION("pid", 0, G_OPTION_ARG_STRING, (c).pids,                      \
 				     "Only of the tasks with these numbers", "LIST"),              \
-		RS_CLI_CHOICE_OPTION("events", 'e', G_OPTION_ARG_STRING, (c).events,               \
+		RS_CLI_CHOICE_OPTION("events", letter, G_OPTION_ARG_STRING, (c).events,            \
 				     "Only these events", "GLOB[,GLOB...]")
+#define RS_CLI_CHOICE_OPTIONS(c) RS_CLI_CHOICE_ALL(c, 'e')
 /* And those of a trace that has an end and a beginning. */
 #define RS_CLI_CHOICE_TIMES(c)                                                                     \
 	RS_CLI_CHOICE_OPTION("from", 0, G_OPTION_ARG_STRING, (c).from,                             \
@@ -48,6 +49,13 @@ bool rs_cli_choice_is_made(const struct rs_cli_choice *choice);
  * message.
  */
 int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **selection);
+/*
+ * For a printer's `wants`: whether the record is one of the selection, which is `data`. What only
+ * this record can tell is wrong is told at once. Thread: the printer's.
+ */
+bool rs_cli_choice_wants(const RsTraceRecord *record, const RsTraceTask *task, void *data);
+/* After the last record: tells what was wrong with the choice. NULL: none was made. */
+int rs_cli_choice_finish(RsTraceSelection *selection);
 /* The events that are named must be there: rs_cli_input_expect(). */
 void rs_cli_choice_expect(const struct rs_cli_choice *choice, struct rs_cli_input *input);
 void rs_cli_choice_clear(struct rs_cli_choice *choice);

@@ -10,6 +10,7 @@ struct follower {
 	struct rs_printer *printer;
 	RsDBusSession1 *session;
 	const struct rs_cli_symbols *symbols; /* NULL: none are wanted */
+	struct rs_line_time *time;            /* NULL: as the trace has it */
 };
 
 static void on_printer_done(void *data)
@@ -24,6 +25,7 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 {
 	struct follower *follower = data;
 	g_autoptr(GError) error = NULL;
+	const uint64_t origin_ns = region->header.origin_ns;
 	RsTraceSource *pages =
 		rs_trace_live_new_take(region, from, rs_trace_live_flags(source->joined), &error);
 
@@ -31,6 +33,8 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 		rs_cli_fail(0, "%s: %s", name, error->message);
 		return -1;
 	}
+	if (follower->time)
+		rs_line_time_live(follower->time, origin_ns);
 	if (follower->symbols)
 		rs_cli_symbols_give(follower->symbols, follower->session, source->number, pages);
 	return (int)rs_printer_add(follower->printer, source->name, source->number, pages, NULL);
@@ -91,6 +95,7 @@ int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,
 	struct follower follower = {
 		.session = session,
 		.symbols = symbols,
+		.time = config->time,
 		.observation = {.come = come,
 				.gone = gone,
 				.several = several,

@@ -4,11 +4,13 @@
 #include "base/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <ringside/atomic.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-json.h>
 #include <rs-trace-pump.h>
 #include <rs-trace-ring-info.h>
+#include <string.h>
 
 /*
  * Text is written at the latest when there is this much. A few bytes in a ring can become 64 KiB of
@@ -40,6 +42,11 @@ struct rs_printer {
 	struct rs_printer_stats stats;
 };
 
+void rs_printer_style_clear(struct rs_printer_style *style)
+{
+	g_clear_pointer(&style->time, g_free);
+}
+
 /* ---- on the pump's thread ---- */
 
 static bool is_over(const struct rs_printer *p)
@@ -63,6 +70,31 @@ static void flush(struct rs_printer *p)
 		p->stats.error = -ret;
 }
 
+static void append_wall(GString *out, uint64_t ns)
+{
+	g_string_truncate(out, out->len - strlen("}\n"));
+	g_string_append_printf(out, ",\"wall_ns\":%" PRIu64 "}\n", ns);
+}
+
+static void append_json(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+			const struct rs_line_time *time)
+{
+	rs_trace_json_line(out, record, task);
+	if (time && time->kind == RS_LINE_TIME_WALL)
+		append_wall(out, record->ns + time->wall_ns);
+}
+
+static void append_text(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+			RsTraceTextStyle style, struct rs_line_time *time)
+{
+	char text[RS_LINE_TIME_MAX];
+
+	rs_trace_text_line_at(out, record, task, style,
+			      time && record->kind != RS_TRACE_RECORD_LOSS
+				      ? rs_line_time_text(time, record->ns, text)
+				      : NULL);
+}
+
 void rs_printer_line(const struct rs_printer_config *config, GString *out,
 		     const RsTraceRecord *record, const RsTraceTask *task, bool named)
 {
@@ -77,9 +109,9 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 	if (config->show)
 		config->show(out, record, task, style, config->show_data);
 	else if (config->json)
-		rs_trace_json_line(out, record, task);
+		append_json(out, record, task, config->time);
 	else
-		rs_trace_text_line(out, record, task, style);
+		append_text(out, record, task, style, config->time);
 }
 
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)

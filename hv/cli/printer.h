@@ -12,6 +12,8 @@
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
+#include "cli/line_time.h"
+
 #include <rs-trace-cmdline.h>
 #include <rs-trace-decoder.h>
 #include <rs-trace-source.h>
@@ -39,7 +41,12 @@ typedef void (*rs_printer_show)(GString *out, const RsTraceRecord *record, const
 /* How lines of text look, as options of a verb: RS_PRINTER_STYLE_OPTIONS(style). */
 struct rs_printer_style {
 	gboolean bare, ns;
+	char *time; /* of --time; NULL: not given */
 };
+typedef struct rs_printer_style RsPrinterStyle; /* for g_auto() */
+
+void rs_printer_style_clear(struct rs_printer_style *style);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsPrinterStyle, rs_printer_style_clear)
 
 #define RS_PRINTER_STYLE_OPTIONS(style)                                                            \
 	{"short",                                                                                  \
@@ -49,6 +56,7 @@ struct rs_printer_style {
 	 &(style).bare,                                                                            \
 	 "Events without their system: switch in place of sched:switch",                           \
 	 NULL},                                                                                    \
+		RS_LINE_TIME_OPTION((style).time),                                                 \
 	{                                                                                          \
 		"ns", 0, 0, G_OPTION_ARG_NONE, &(style).ns,                                        \
 			"Times in nanoseconds, in place of microseconds", NULL                     \
@@ -61,6 +69,7 @@ struct rs_printer_config {
 	void *show_data;      /* of the two above */
 	bool json;
 	struct rs_printer_style style;      /* of text */
+	struct rs_line_time *time;          /* outlives the printer; NULL: as the trace has it */
 	bool raw;                           /* text: fields as they are */
 	bool source_names;                  /* text: name each line's source from the start */
 	const struct rs_printer_head *head; /* text: print header lines first; NULL: none */

@@ -42,6 +42,15 @@ static void show(struct replay *r, const RsTraceRecord *record, const RsTraceTas
 		flush(r);
 }
 
+/* False: it is wanted and not known. */
+static bool take_wall(struct rs_line_time *time, RsTraceReader *reader)
+{
+	if (!time || time->kind != RS_LINE_TIME_WALL)
+		return true;
+	time->wall_ns = rs_trace_reader_get_wall_time(reader);
+	return time->wall_ns != 0;
+}
+
 int rs_cli_replay(struct rs_cli_input *input, const struct rs_printer_config *config)
 {
 	struct replay r = {.config = config, .input = input};
@@ -49,6 +58,11 @@ int rs_cli_replay(struct rs_cli_input *input, const struct rs_printer_config *co
 	const RsTraceRecord *record;
 	const RsTraceTask *task;
 
+	if (!code && !take_wall(config->time, input->reader)) {
+		rs_cli_input_close(input);
+		code = rs_cli_fail(RS_CLI_FAILED, "the trace does not say at what time of day it "
+						  "was recorded");
+	}
 	if (code)
 		return code;
 	r.out = g_string_new(NULL);

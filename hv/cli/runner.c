@@ -545,6 +545,9 @@ static void start_printer(struct runner *runner, RsTraceFrom from)
 		.json = config->json,
 		.head = &head,
 		.style = config->style,
+		.time = config->time,
+		.wants = config->view ? rs_cli_choice_wants : NULL,
+		.show_data = config->view,
 		/* The host reports first. */
 		.source_names = rs_session_n_sources(runner->session) > 1,
 		.count = config->count,
@@ -554,6 +557,9 @@ static void start_printer(struct runner *runner, RsTraceFrom from)
 		.done = on_printer_done,
 	};
 
+	rs_line_time_live(
+		config->time,
+		rs_source_region(rs_session_source(runner->session, 0))->header.origin_ns);
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
 		rs_printer_count(&head, rs_source_region(rs_session_source(runner->session, i)));
 	runner->printer = rs_printer_create(&printer);

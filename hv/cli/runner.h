@@ -6,6 +6,7 @@
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
 
+#include "cli/choice.h"
 #include "cli/printer.h"
 #include "cli/run_recording.h"
 #include "cli/symbols.h"
@@ -22,6 +23,8 @@ struct rs_runner_config {
 	char **faults;                        /* checked by rs_run_faults_check(); NULL: none */
 	bool json;
 	struct rs_printer_style style; /* of text */
+	struct rs_line_time *time;     /* of text */
+	RsTraceSelection *view;        /* what is printed of the trace; NULL: all */
 	bool quiet;                    /* print no trace and no summary */
 	bool propagate;                /* exit with the guest's exit code */
 	bool detach;                   /* leave the guests running at the end */

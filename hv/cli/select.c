@@ -41,23 +41,52 @@ bool rs_cli_select_any(const struct rs_cli_select *select)
 	return select->level || select->any || select->all;
 }
 
-static void add(GString *text, const char *key, const char *value)
+static void add(GString *glob, bool *selects, const char *key, const char *value)
 {
-	bool more = strchr(text->str, RS_TRACE_EVENT_GLOB_SELECT);
-
-	if (value)
-		g_string_append_printf(text, "%c%s=%s", more ? ',' : RS_TRACE_EVENT_GLOB_SELECT,
-				       key, value);
+	if (!value)
+		return;
+	g_string_append_printf(glob, "%c%s=%s", *selects ? ',' : RS_TRACE_EVENT_GLOB_SELECT, key,
+			       value);
+	*selects = true;
 }
 
-char *rs_cli_select_glob(const struct rs_cli_select *select, const char *glob)
+static char *add_selection(const struct rs_cli_select *select, const char *glob)
 {
+	g_auto(GStrv) parts = rs_trace_event_glob_parts(glob);
+	const char *included = parts[g_strv_length(parts) - 1];
+	bool selects = strchr(included, RS_TRACE_EVENT_GLOB_SELECT);
 	GString *text = g_string_new(glob);
 
-	add(text, "level", select->level);
-	add(text, "keyword", select->any);
-	add(text, "keyword-all", select->all);
+	add(text, &selects, "level", select->level);
+	add(text, &selects, "keyword", select->any);
+	add(text, &selects, "keyword-all", select->all);
 	return g_string_free(text, FALSE);
+}
+
+GStrv rs_cli_select_globs(const struct rs_cli_select *select, const char *list)
+{
+	GStrv globs = rs_trace_event_glob_split(list);
+
+	for (char **glob = globs; *glob; glob++) {
+		g_autofree char *given = *glob;
+
+		*glob = add_selection(select, given);
+	}
+	return globs;
+}
+
+void rs_cli_select_lists(const struct rs_cli_select *select, GStrv *lists)
+{
+	g_auto(GStrv) given = g_steal_pointer(lists);
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+
+	for (char **list = given; list && *list; list++) {
+		g_auto(GStrv) globs = rs_cli_select_globs(select, *list);
+
+		g_strv_builder_addv(all, (const char **)globs);
+	}
+	if (given)
+		*lists = g_strv_builder_end(all);
 }
 
 void rs_cli_select_clear(struct rs_cli_select *select)

@@ -41,8 +41,13 @@ int rs_cli_stack_check(const struct rs_verb *verb, int *stack);
 int rs_cli_select_check(const struct rs_verb *verb, const struct rs_cli_select *select);
 /* Whether something is selected. */
 bool rs_cli_select_any(const struct rs_cli_select *select);
-/* The glob with the selection, as a session takes it. To be freed. */
-char *rs_cli_select_glob(const struct rs_cli_select *select, const char *glob);
+/*
+ * What a list of globs includes, each with the selection and with what the list excludes, as a
+ * session takes it. To be freed.
+ */
+GStrv rs_cli_select_globs(const struct rs_cli_select *select, const char *list);
+/* Likewise of each list, in place of all of them. `*lists` may be NULL. */
+void rs_cli_select_lists(const struct rs_cli_select *select, GStrv *lists);
 void rs_cli_select_clear(struct rs_cli_select *select);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsCliSelect, rs_cli_select_clear)
 

@@ -5,6 +5,7 @@
 #include "cli/run_faults.h"
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
+#include "cli/select.h"
 #include "cli/verb.h"
 #include "machine/inject.h"
 #include "machine/reach.h"
@@ -20,6 +21,8 @@ struct options {
 	RsCliSymbols symbols;
 	gint64 count;
 	struct rs_printer_style style;
+	struct rs_line_time time;
+	RsCliChoice choice; /* what is printed */
 	gboolean json, quiet, fresh, host;
 	/* What somebody else has started. */
 	char *shm, *qmp;
@@ -297,6 +300,7 @@ static int check(const struct rs_verb *verb, struct options *o)
 
 	runner->json = o->json;
 	runner->style = o->style;
+	runner->time = &o->time;
 	runner->quiet = o->quiet;
 	runner->count = (uint64_t)MAX(o->count, 0);
 	runner->from = o->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST;
@@ -304,6 +308,11 @@ static int check(const struct rs_verb *verb, struct options *o)
 	runner->symbols = o->record.symbols = &o->symbols;
 	runner->record = o->to.output ? &o->record : NULL;
 	runner->started = o->inject ? inject : NULL;
+	rs_cli_select_lists(&(const struct rs_cli_select){0}, &runner->enable);
+	if (!code)
+		code = rs_line_time_take(verb, o->style.time, o->style.ns, o->json, &o->time);
+	if (!code)
+		code = rs_cli_choice_take(&o->choice, &runner->view);
 	if (!code)
 		code = check_memory(verb, o);
 	if (!code)
@@ -329,6 +338,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
 		RS_PRINTER_STYLE_OPTIONS(o.style),
+		RS_CLI_CHOICE_ALL(o.choice, 0),
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner->duration,
@@ -376,7 +386,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 						      "and virsh list");
 		if (!code)
 			code = is_other(&o) ? attach_other(&o) : attach(argv[1], o.host, runner);
+		if (!code)
+			code = rs_cli_choice_finish(runner->view);
 	}
+	rs_trace_selection_free(runner->view);
+	rs_cli_choice_clear(&o.choice);
+	rs_printer_style_clear(&o.style);
 	g_free(o.shm);
 	g_free(o.qmp);
 	g_free(o.uri);

@@ -110,10 +110,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	wish.owner = owner;
 	session = rs_cli_connect_for(verb, name, wish.ahead, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++) {
-		g_autofree char *glob = rs_cli_select_glob(&select, argv[i]);
+		g_auto(GStrv) globs = rs_cli_select_globs(&select, argv[i]);
 
-		code = enables ? enable_one(session, &wish, glob, &part)
-			       : disable_one(session, &wish, glob, &part);
+		for (char **glob = globs; *glob && code == RS_CLI_OK; glob++)
+			code = enables ? enable_one(session, &wish, *glob, &part)
+				       : disable_one(session, &wish, *glob, &part);
 	}
 	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
 }
@@ -123,6 +124,8 @@ const struct rs_verb rs_verb_enable = {
 	.args = "[NAME] GLOB…",
 	.summary = "switch events on",
 	.details = "GLOB is system:name with * ? [a-c] [!a]; without a colon it may match either. "
+		   "Several\n"
+		   "may have commas between them; one after '!' excludes: 'sched:*,!sched:steal'. "
 		   "It is kept\n"
 		   "and applied to events that appear later; --ahead asks for those alone, too. "
 		   "NAME may be\n"

@@ -458,10 +458,13 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return list_providers(session, json, names);
 	if (kept)
 		return list_kept(session, owner, json);
-	if (argc == 2)
-		glob = rs_cli_select_glob(&select, argv[1]);
-	else
-		glob = rs_cli_select_glob(&select, rs_cli_select_any(&select) ? "*" : "");
+	if (argc == 2 || rs_cli_select_any(&select)) {
+		g_auto(GStrv) globs = rs_cli_select_globs(&select, argc == 2 ? argv[1] : "*");
+
+		glob = g_strjoinv(",", globs);
+	} else {
+		glob = g_strdup("");
+	}
 	all = ask(session, "", &error);
 	if (all)
 		events = *glob ? ask(session, glob, &error) : g_variant_ref(all);

@@ -11,6 +11,7 @@
 struct args {
 	RsCliChoice choice;
 	struct rs_printer_style style;
+	struct rs_line_time time;
 	gboolean json, raw;
 	gint64 count, last;
 	bool has_last;
@@ -56,10 +57,12 @@ static bool is_figures(const struct args *a)
 	return a->stat || a->stacks || a->hist || a->latency;
 }
 
-static int check(const struct rs_verb *verb, const struct args *a)
+static int check(const struct rs_verb *verb, struct args *a)
 {
 	int code = rs_cli_check_limits(verb, a->count, 0);
 
+	if (!code)
+		code = rs_line_time_take(verb, a->style.time, a->style.ns, a->json, &a->time);
 	if (code)
 		return code;
 	if (a->has_last && a->last < 1)
@@ -70,19 +73,21 @@ static int check(const struct rs_verb *verb, const struct args *a)
 		return rs_cli_usage(verb, "--by needs --hist or --latency");
 	if (a->key && !a->latency)
 		return rs_cli_usage(verb, "--key needs --latency");
-	if (is_figures(a) && (a->count || a->raw || a->style.bare || a->style.ns))
-		return rs_cli_usage(verb, "-n, -R, --ns and --short are of lines, not of figures");
+	if (is_figures(a) && (a->count || a->raw || a->style.bare || a->style.ns || a->style.time))
+		return rs_cli_usage(verb, "-n, -R, --ns, --short and --time are of lines, not of "
+					  "figures");
 	if (a->stacks && (a->stat || a->hist || a->latency))
 		return rs_cli_usage(verb, "--stacks is for another program to read: alone");
 	return RS_CLI_OK;
 }
 
-static int show(const struct args *a, struct rs_cli_input *input)
+static int show(struct args *a, struct rs_cli_input *input)
 {
 	const struct rs_printer_config printer = {
 		.fd = STDOUT_FILENO,
 		.json = a->json,
 		.style = a->style,
+		.time = &a->time,
 		.raw = a->raw,
 		.count = (uint64_t)a->count,
 	};
@@ -140,6 +145,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		input.progress = !isatty(STDOUT_FILENO);
 		code = is_figures(&a) ? figure(&a, &input) : show(&a, &input);
 	}
+	rs_printer_style_clear(&a.style);
 	rs_cli_choice_clear(&a.choice);
 	rs_cli_symbols_clear(&a.symbols);
 	g_free(a.hist);

@@ -22,6 +22,9 @@ struct options {
 	double duration;
 	gint64 count;
 	struct rs_printer_style style;
+	struct rs_line_time time;
+	RsCliChoice choice; /* what is printed */
+	RsTraceSelection *view;
 	gboolean json, quiet, propagate, host;
 };
 
@@ -37,7 +40,7 @@ static int claim_name(const struct options *o, const char *what, struct rs_rundi
 	return rs_rundir_claim_free(base, out, err);
 }
 
-static int run_session(const struct options *o, GArray *sources)
+static int run_session(struct options *o, GArray *sources)
 {
 	struct rs_runner_config runner = {
 		.enable = o->enable,
@@ -47,6 +50,8 @@ static int run_session(const struct options *o, GArray *sources)
 		.faults = o->faults,
 		.json = o->json,
 		.style = o->style,
+		.time = &o->time,
+		.view = o->view,
 		.quiet = o->quiet,
 		.propagate = o->propagate,
 		.output = o->to.text,
@@ -103,12 +108,8 @@ static int select_events(const struct rs_verb *verb, struct options *o)
 
 	if (code == RS_CLI_OK && rs_cli_select_any(&o->select) && !o->enable)
 		return rs_cli_usage(verb, "--level and --keyword are for the events of -e");
-	for (char **glob = o->enable; code == RS_CLI_OK && glob && *glob; glob++) {
-		char *whole = rs_cli_select_glob(&o->select, *glob);
-
-		g_free(*glob);
-		*glob = whole;
-	}
+	if (code == RS_CLI_OK)
+		rs_cli_select_lists(&o->select, &o->enable);
 	return code;
 }
 
@@ -121,6 +122,10 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 
 	if (!code)
 		code = select_events(verb, o);
+	if (!code)
+		code = rs_line_time_take(verb, o->style.time, o->style.ns, o->json, &o->time);
+	if (!code)
+		code = rs_cli_choice_take(&o->choice, &o->view);
 	if (!code)
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
 	if (!code && o->core_late && !(o->core && o->duration > 0))
@@ -145,7 +150,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 					   &g_array_index(sources, struct rs_launch_source, i));
 	if (code)
 		return code;
-	return run_session(o, sources);
+	code = run_session(o, sources);
+	return code ? code : rs_cli_choice_finish(o->view);
 }
 
 /*
@@ -229,6 +235,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
 		RS_PRINTER_STYLE_OPTIONS(o.style),
+		RS_CLI_CHOICE_ALL(o.choice, 0),
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &o.duration,
@@ -254,6 +261,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
 	g_strfreev(o.faults);
+	rs_printer_style_clear(&o.style);
+	rs_cli_choice_clear(&o.choice);
+	rs_trace_selection_free(o.view);
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
 	g_free(o.name);

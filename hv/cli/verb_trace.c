@@ -5,42 +5,22 @@
 
 #include <unistd.h>
 
-/* Thread: the printer's. */
-static bool wants(const RsTraceRecord *record, const RsTraceTask *task, void *data)
-{
-	g_autoptr(GError) error = NULL;
-	bool was_over = rs_trace_selection_is_over(data);
-	bool wanted = rs_trace_selection_matches(data, record, task);
-
-	/* The events may still come that a filter fits, but of this one somebody must know now. */
-	if (!was_over && rs_trace_selection_is_over(data) &&
-	    !rs_trace_selection_finish(data, &error))
-		rs_cli_fail(0, "%s", error->message);
-	return wanted;
-}
-
-static int follow(const struct rs_verb *verb, RsDBusSession1 *session,
-		  struct rs_printer_config *printer, const struct rs_cli_symbols *symbols,
-		  const RsCliChoice *choice, bool fresh, double duration)
+static int follow(RsDBusSession1 *session, struct rs_printer_config *printer,
+		  const struct rs_cli_symbols *symbols, const RsCliChoice *choice, bool fresh,
+		  double duration)
 {
 	g_autoptr(RsTraceSelection) selection = NULL;
-	g_autoptr(GError) error = NULL;
 	int code = rs_cli_choice_take(choice, &selection);
 
 	if (code)
 		return code;
 	if (selection) {
-		printer->wants = wants;
+		printer->wants = rs_cli_choice_wants;
 		printer->show_data = selection;
 	}
 	code = rs_cli_follow(session, printer, symbols,
 			     fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, duration);
-	if (code || !selection || rs_trace_selection_finish(selection, &error))
-		return code;
-	if (rs_trace_selection_is_over(selection))
-		return RS_CLI_USAGE; /* and it has been said */
-	rs_cli_fail(0, "%s", error->message);
-	return RS_CLI_OK;
+	return code ? code : rs_cli_choice_finish(selection);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -48,7 +28,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_auto(RsCliChoice) choice = {0};
 	g_autofree char *name = NULL;
 	gboolean json = FALSE, fresh = FALSE;
-	struct rs_printer_style style = {0};
+	g_auto(RsPrinterStyle) style = {0};
+	struct rs_line_time time;
 	g_auto(RsCliSymbols) symbols = {0};
 	double duration = 0;
 	gint64 count = 0;
@@ -74,6 +55,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	code = rs_cli_check_limits(verb, count, duration);
 	if (!code)
+		code = rs_line_time_take(verb, style.time, style.ns, json, &time);
+	if (!code)
 		code = rs_cli_symbols_take(verb, &symbols);
 	if (code)
 		return code;
@@ -84,8 +67,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "too many arguments");
 	printer.json = json;
 	printer.style = style;
+	printer.time = &time;
 	printer.count = (uint64_t)count;
-	return follow(verb, session, &printer, &symbols, &choice, fresh, duration);
+	return follow(session, &printer, &symbols, &choice, fresh, duration);
 }
 
 const struct rs_verb rs_verb_trace = {

@@ -14,14 +14,12 @@ int rs_event_glob_check(const char *text, struct rs_error *err)
 }
 
 /* What no name of a system or event has makes the glob match none. */
-int rs_event_glob_check_names(const char *text, struct rs_error *err)
+static bool may_match(const char *part)
 {
-	const size_t size = strcspn(text, (char[]){RS_TRACE_EVENT_GLOB_SELECT, 0});
-	g_autofree char *names = g_strndup(text, size), *shown = NULL;
-	const char *at = strchr(names, '/');
+	const char *at = strchr(part, '/');
 	guint colons = 0;
 
-	for (at = at ? at + 1 : names; *at; at++) {
+	for (at = at ? at + 1 : part; *at && *at != RS_TRACE_EVENT_GLOB_SELECT; at++) {
 		const char *end = *at == '[' ? strchr(at + 1, ']') : NULL;
 
 		if (end)
@@ -29,10 +27,23 @@ int rs_event_glob_check_names(const char *text, struct rs_error *err)
 		else if (*at == ':' && !colons)
 			colons++;
 		else if (!g_ascii_isalnum(*at) && !strchr("_-.*?\\", *at))
-			break;
+			return false;
 	}
-	if (!*at)
-		return 0;
-	shown = rs_trace_escape(text, -1, NULL);
-	return rs_error_set(err, EINVAL, "no event can have a name that '%s' matches", shown);
+	return true;
+}
+
+int rs_event_glob_check_names(const char *text, struct rs_error *err)
+{
+	g_auto(GStrv) parts = rs_trace_event_glob_parts(text);
+
+	for (char **part = parts; *part; part++) {
+		g_autofree char *shown = NULL;
+
+		if (may_match(*part + (**part == '!')))
+			continue;
+		shown = rs_trace_escape(*part, -1, NULL);
+		return rs_error_set(err, EINVAL, "no event can have a name that '%s' matches",
+				    shown);
+	}
+	return 0;
 }

@@ -53,6 +53,9 @@ class Running(Background):
     def wait_for_event(self):
         wait_for('an event', lambda: events(self.read(self.out).decode()))
 
+    def wait_for_event_json(self):
+        wait_for('an event', lambda: b'"event":' in self.read(self.out))
+
     def end(self, *how):
         code, out, err = super().end(*how)
         return code, out.decode(), err
@@ -112,6 +115,33 @@ def test_filter():
     check(r.code == 2 and '^' in r.err, 'a filter that is no expression')
     r = rs('run', *guest_args('--name', 'f', '-n', '5', '-e', SOME, '--duration', '20'))
     check(r.code == 0 and len(events(r.out)) == 5, f'-n 5 prints five events: {r.code}')
+
+
+def test_views():
+    """What one reader sees, and when it says that it was, is no concern of the others."""
+    some = SOME.split(':')[0]
+    r = rs('run', *guest_args('--name', 'v', '-e', f'*,!{SOME}', '--events', f'{some}:*', '--cpu', '0', '--time',
+                              'relative', '-n', '20', '--json'))
+    check(r.code == 2 and 'is of text' in r.err, f'JSON has no relative times: {r.err}')
+    v = Running('v', '-e', f'*,!{SOME}', '--cpu', '0', '--time', 'wall', '--json', '--duration', '60')
+    v.wait_for_event_json()
+    listed = rs.json('list', '*')
+    on = {f'{e["system"]}:{e["name"]}' for e in listed if e['enabled']}
+    check(SOME not in on and len(on) == len(listed) - 1, f'all but {SOME} are on: {on}')
+    check(rs('list', f'*,!{SOME}', '-q').out.count('\n') == len(listed) - 1, 'list takes such a list')
+
+    def look():
+        """The events that another reader sees."""
+        r = rs('trace', '--json', '--time', 'wall', '--duration', '0.3')
+        rows = [row for row in map(json.loads, r.out.splitlines()) if 'event' in row]
+        return KIND == 'hosted' and rows or {row['cpu'] for row in rows} == {0, 1} and rows
+    rows = wait_for('both CPUs for the other reader', look)
+    now = time.time()
+    check(all(now - 600 < row['wall_ns'] / 1e9 < now + 60 for row in rows), 'of today')
+    code, out, _ = v.end(signal.SIGINT)
+    mine = [row for row in map(json.loads, out.splitlines()) if 'event' in row]
+    check(code == 0 and mine and {row['cpu'] for row in mine} == {0}, 'of CPU 0 alone')
+    check('wall_ns' in mine[0], 'with the time of day')
 
 
 def test_owners():
@@ -617,7 +647,7 @@ def test_attach_again():
 
 def main():
     need(KIND)
-    tests = [test_run, test_filter, test_providers, test_sites, test_control, test_signals, test_modes]
+    tests = [test_run, test_filter, test_views, test_providers, test_sites, test_control, test_signals, test_modes]
     tests += [test_both_signalled, test_words, test_attach_again] if KIND == 'hosted' else [test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)

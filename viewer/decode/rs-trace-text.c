@@ -324,9 +324,11 @@ static void append_comm(GString *out, const char *comm)
 }
 
 /* "-PID     [CPU] FLAGS  TIME: " */
-static void append_head(GString *out, const RsTraceRecord *record, RsTraceTextStyle style)
+static void append_head(GString *out, const RsTraceRecord *record, RsTraceTextStyle style,
+			const char *time)
 {
-	char *at = rs_append_room(out, 96), *start;
+	gsize size = time ? strlen(time) : 0;
+	char *at = rs_append_room(out, 96 + size), *start;
 
 	*at++ = '-';
 	start = at;
@@ -341,7 +343,10 @@ static void append_head(GString *out, const RsTraceRecord *record, RsTraceTextSt
 	rs_trace_text_flags(record->context, at);
 	at += 5;
 	*at++ = ' ';
-	at = put_time(at, record->ns, style);
+	if (time)
+		at = (char *)memcpy(at, time, size) + size;
+	else
+		at = put_time(at, record->ns, style);
 	*at++ = ':';
 	*at++ = ' ';
 	rs_append_done(out, at);
@@ -381,13 +386,15 @@ static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextSt
 }
 
 static void append_boot(GString *out, const RsTraceRecord *record, const char *source,
-			RsTraceTextStyle style)
+			RsTraceTextStyle style, const char *time)
 {
-	char time[2 * RS_APPEND_DIGITS];
+	char own[2 * RS_APPEND_DIGITS];
 
-	*put_time(time, record->ns, style) = 0;
+	*put_time(own, record->ns, style) = 0;
+	time = time ? time : own;
 	g_string_append_printf(out, "[BOOT %u%s%s AT %s]\n", record->when.boot,
-			       source ? " OF " : "", source ? source : "", g_strchug(time));
+			       source ? " OF " : "", source ? source : "",
+			       time + strspn(time, " "));
 }
 
 static void append_loss(GString *out, const RsTraceRecord *record, const char *source)
@@ -400,10 +407,16 @@ static void append_loss(GString *out, const RsTraceRecord *record, const char *s
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			RsTraceTextStyle style)
 {
+	rs_trace_text_line_at(out, record, task, style, NULL);
+}
+
+void rs_trace_text_line_at(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+			   RsTraceTextStyle style, const char *time)
+{
 	const char *source = rs_trace_text_source(record, style);
 
 	if (record->kind == RS_TRACE_RECORD_BOOT) {
-		append_boot(out, record, source, style);
+		append_boot(out, record, source, style, time);
 		return;
 	}
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
@@ -411,7 +424,7 @@ void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTrace
 		return;
 	}
 	append_comm(out, task->comm);
-	append_head(out, record, style);
+	append_head(out, record, style, time);
 	append_source(out, source);
 	append_name(out, record, style);
 	if (style & RS_TRACE_TEXT_RAW)

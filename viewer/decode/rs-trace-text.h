@@ -33,6 +33,9 @@ void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint 
  */
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 			RsTraceTextStyle style);
+/* Likewise. `time`: what stands for the record's time, without a colon; NULL: its seconds. */
+void rs_trace_text_line_at(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
+			   RsTraceTextStyle style, const char *time);
 
 /* The name that begins such a line, escaped. NULL: there is none, or it is not to be said. */
 const char *rs_trace_text_source(const RsTraceRecord *record, RsTraceTextStyle style);

@@ -7,12 +7,21 @@
 
 #include <string.h>
 
+#define EXCLUDED '!'
+#define BETWEEN ","
+
+typedef struct {
+	gboolean excluded;
+	RsTraceGlob *source; /* NULL: events of any source */
+	RsTraceGlob *event;
+	guint level;                      /* 0: any */
+	guint64 keyword_any, keyword_all; /* 0: any */
+} Part;
+
 struct _RsTraceEventGlob {
 	char *text;
-	RsTraceGlob *source; /* NULL: events of any source */
-	RsTraceGlob *event;  /* NULL: the text is wrong or too long, and nothing matches */
-	guint level;         /* 0: any */
-	guint64 keyword_any, keyword_all; /* 0: any */
+	GPtrArray *parts;  /* of Part */
+	gboolean includes; /* some part is not excluded; else all are meant but those that are */
 };
 
 /* ---- the selection ---- */
@@ -25,11 +34,11 @@ static gboolean refuse(GError **error, const char *text, const char *what)
 	return FALSE;
 }
 
-static gboolean take_level(RsTraceEventGlob *glob, const char *value, GError **error)
+static gboolean take_level(Part *part, const char *value, GError **error)
 {
 	if (value[0] < '1' || value[0] > '5' || value[1])
 		return refuse(error, value, "no level: 1 (critical) to 5 (verbose)");
-	glob->level = (guint)(value[0] - '0');
+	part->level = (guint)(value[0] - '0');
 	return TRUE;
 }
 
@@ -49,7 +58,7 @@ static gboolean take_mask(guint64 *mask, const char *value, GError **error)
 	return TRUE;
 }
 
-static gboolean take_term(RsTraceEventGlob *glob, const char *term, GError **error)
+static gboolean take_term(Part *part, const char *term, GError **error)
 {
 	const char *value = strchr(term, '=');
 	g_autofree char *key = g_strndup(term, value ? (gsize)(value - term) : strlen(term));
@@ -58,34 +67,34 @@ static gboolean take_term(RsTraceEventGlob *glob, const char *term, GError **err
 	if (!value || (!level && !any && strcmp(key, "keyword-all") != 0))
 		return refuse(error, term,
 			      "no selection of events: level=N, keyword=MASK or keyword-all=MASK");
-	if (level ? glob->level : any ? glob->keyword_any : glob->keyword_all) {
+	if (level ? part->level : any ? part->keyword_any : part->keyword_all) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION, "%s is given twice",
 			    key);
 		return FALSE;
 	}
 	if (level)
-		return take_level(glob, value + 1, error);
-	return take_mask(any ? &glob->keyword_any : &glob->keyword_all, value + 1, error);
+		return take_level(part, value + 1, error);
+	return take_mask(any ? &part->keyword_any : &part->keyword_all, value + 1, error);
 }
 
-static gboolean take_selection(RsTraceEventGlob *glob, const char *text, GError **error)
+static gboolean take_selection(Part *part, const char *text, GError **error)
 {
 	g_auto(GStrv) terms = g_strsplit(text, ",", 4);
 	gboolean good = terms[0] || refuse(error, text, "no selection of events");
 
 	for (char **term = terms; *term && good; term++)
-		good = take_term(glob, *term, error);
+		good = take_term(part, *term, error);
 	return good;
 }
 
 /* An event of which something is asked that it does not have is not selected. */
-static gboolean is_selected(const RsTraceEventGlob *glob, const RsTraceEvent *event)
+static gboolean is_selected(const Part *part, const RsTraceEvent *event)
 {
-	if (glob->level && (event->level < 1 || event->level > glob->level))
+	if (part->level && (event->level < 1 || event->level > part->level))
 		return FALSE;
-	if (glob->keyword_any && !(event->keyword & glob->keyword_any))
+	if (part->keyword_any && !(event->keyword & part->keyword_any))
 		return FALSE;
-	return (event->keyword & glob->keyword_all) == glob->keyword_all;
+	return (event->keyword & part->keyword_all) == part->keyword_all;
 }
 
 /* ---- the whole ---- */
@@ -100,35 +109,89 @@ RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error)
 	return glob;
 }
 
-static gboolean take_names(RsTraceEventGlob *glob, const char *names, GError **error)
+static gboolean take_names(Part *part, const char *names, GError **error)
 {
 	const char *slash = strchr(names, '/');
 
 	if (slash) {
 		g_autofree char *source = g_strndup(names, (gsize)(slash - names));
 
-		glob->source = rs_trace_name_glob_new(source, error);
-		if (!glob->source)
+		part->source = rs_trace_name_glob_new(source, error);
+		if (!part->source)
 			return FALSE;
 	}
-	glob->event = rs_trace_name_glob_new(slash ? slash + 1 : names, error);
-	return glob->event != NULL;
+	part->event = rs_trace_name_glob_new(slash ? slash + 1 : names, error);
+	return part->event != NULL;
+}
+
+static void part_free(gpointer data)
+{
+	Part *part = data;
+
+	rs_trace_glob_free(part->source);
+	rs_trace_glob_free(part->event);
+	g_free(part);
+}
+
+static gboolean take_part(RsTraceEventGlob *glob, const char *text, GError **error)
+{
+	Part *part = g_new0(Part, 1);
+	const char *at = strchr(text, RS_TRACE_EVENT_GLOB_SELECT);
+	g_autofree char *names = NULL;
+
+	g_ptr_array_add(glob->parts, part);
+	part->excluded = *text == EXCLUDED;
+	text += part->excluded;
+	names = at ? g_strndup(text, (gsize)(at - text)) : g_strdup(text);
+	if (!*names && (at || part->excluded)) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+			    "an event glob is needed %s", at ? "before the '@'" : "after the '!'");
+		return FALSE;
+	}
+	glob->includes |= !part->excluded;
+	return (!at || take_selection(part, at + 1, error)) && take_names(part, names, error);
+}
+
+/* Goes on with the selection before it, or is the mistake of one. No name has a '='. */
+static gboolean is_term(const char *piece)
+{
+	return !*piece || piece[strcspn(piece, "=@")] == '=';
+}
+
+GStrv rs_trace_event_glob_parts(const char *text)
+{
+	g_autoptr(GStrvBuilder) parts = g_strv_builder_new();
+	g_auto(GStrv) pieces = g_strsplit(*text ? text : BETWEEN, BETWEEN, -1);
+	gboolean any = FALSE;
+
+	for (char **piece = pieces; *piece;) {
+		g_autoptr(GString) part = g_string_new(*piece++);
+
+		while (strchr(part->str, RS_TRACE_EVENT_GLOB_SELECT) && *piece && is_term(*piece))
+			g_string_append_printf(part, BETWEEN "%s", *piece++);
+		if (!part->len && (any || *piece))
+			continue;
+		any = TRUE;
+		g_strv_builder_add(parts, part->str);
+	}
+	return g_strv_builder_end(parts);
 }
 
 RsTraceEventGlob *rs_trace_event_glob_new(const char *text, GError **error)
 {
 	g_autoptr(RsTraceEventGlob) glob = g_new0(RsTraceEventGlob, 1);
-	const char *at = strchr(text, RS_TRACE_EVENT_GLOB_SELECT);
-	g_autofree char *names = at ? g_strndup(text, (gsize)(at - text)) : g_strdup(text);
+	g_auto(GStrv) parts = rs_trace_event_glob_parts(text);
 
 	glob->text = g_strdup(text);
-	if (at == text) {
-		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-				    "an event glob is needed before the '@'");
+	glob->parts = g_ptr_array_new_with_free_func(part_free);
+	if (g_strv_length(parts) > RS_TRACE_EVENT_GLOB_PARTS) {
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+			    "a list has more than %u globs", RS_TRACE_EVENT_GLOB_PARTS);
 		return NULL;
 	}
-	if ((at && !take_selection(glob, at + 1, error)) || !take_names(glob, names, error))
-		return NULL;
+	for (char **part = parts; *part; part++)
+		if (!take_part(glob, *part, error))
+			return NULL;
 	return g_steal_pointer(&glob);
 }
 
@@ -142,46 +205,56 @@ void rs_trace_event_glob_free(RsTraceEventGlob *glob)
 	if (!glob)
 		return;
 	g_free(glob->text);
-	rs_trace_glob_free(glob->source);
-	rs_trace_glob_free(glob->event);
+	g_ptr_array_unref(glob->parts);
 	g_free(glob);
+}
+
+static gboolean part_matches(const Part *part, const char *source, const RsTraceEvent *event)
+{
+	return is_selected(part, event) &&
+	       (!part->source || rs_trace_glob_matches(part->source, source ? source : "")) &&
+	       rs_trace_glob_matches_event(part->event, event);
 }
 
 gboolean rs_trace_event_glob_matches(const RsTraceEventGlob *glob, const char *source,
 				     const RsTraceEvent *event)
 {
-	return glob && is_selected(glob, event) &&
-	       (!glob->source || rs_trace_glob_matches(glob->source, source ? source : "")) &&
-	       rs_trace_glob_matches_event(glob->event, event);
-}
+	gboolean found = glob && !glob->includes;
 
-/* ---- lists ---- */
+	for (guint i = 0; glob && i < glob->parts->len; i++) {
+		const Part *part = glob->parts->pdata[i];
 
-/* What goes on with a glob's selection rather than being a glob. */
-static gboolean is_term(const char *text)
-{
-	return g_str_has_prefix(text, "level=") || g_str_has_prefix(text, "keyword=") ||
-	       g_str_has_prefix(text, "keyword-all=");
-}
-
-GPtrArray *rs_trace_event_globs_new(const char *text, GError **error)
-{
-	g_autoptr(GPtrArray) globs =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_event_glob_free);
-	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
-
-	for (char **part = parts; *part;) {
-		g_autoptr(GString) whole = g_string_new(*part++);
-		RsTraceEventGlob *glob;
-
-		if (!whole->len)
+		if ((found && !part->excluded) || !part_matches(part, source, event))
 			continue;
-		while (strchr(whole->str, RS_TRACE_EVENT_GLOB_SELECT) && *part && is_term(*part))
-			g_string_append_printf(whole, ",%s", *part++);
-		glob = rs_trace_event_glob_new(whole->str, error);
-		if (!glob)
-			return NULL;
-		g_ptr_array_add(globs, glob);
+		if (part->excluded)
+			return FALSE;
+		found = TRUE;
 	}
-	return g_steal_pointer(&globs);
+	return found;
+}
+
+GStrv rs_trace_event_glob_split(const char *text)
+{
+	g_autoptr(GStrvBuilder) globs = g_strv_builder_new();
+	g_autoptr(GString) excluded = g_string_new(NULL);
+	g_auto(GStrv) parts = rs_trace_event_glob_parts(text);
+	gboolean any = FALSE;
+
+	for (char **part = parts; *part; part++)
+		if (**part == EXCLUDED)
+			g_string_append_printf(excluded, "%s" BETWEEN, *part);
+	for (char **part = parts; *part; part++) {
+		g_autofree char *glob = NULL;
+
+		if (**part == EXCLUDED)
+			continue;
+		any = TRUE;
+		glob = g_strconcat(excluded->str, *part, NULL);
+		g_strv_builder_add(globs, glob);
+	}
+	if (!any) {
+		g_string_append_c(excluded, '*');
+		g_strv_builder_add(globs, excluded->str);
+	}
+	return g_strv_builder_end(globs);
 }

@@ -10,6 +10,11 @@
  * decimal, or hexadecimal after 0x, and not 0. An event without a level, or without keywords, is
  * not selected by them. No name has an '@'.
  *
+ * Several may stand in a list, with commas between them: an event matches that matches one of them,
+ * and none that begins with '!'. If all begin so, all other events match:
+ *
+ *     sched:*,irq:*,!sched:steal
+ *
  * A glob does not change, so any thread may use it.
  */
 #ifndef RS_TRACE_EVENT_GLOB_H
@@ -21,10 +26,14 @@
 G_BEGIN_DECLS
 
 #define RS_TRACE_EVENT_GLOB_SELECT '@'
+#define RS_TRACE_EVENT_GLOB_PARTS 64u /* of a list */
 
 typedef struct _RsTraceEventGlob RsTraceEventGlob;
 
-/* NULL: RS_TRACE_ERROR_SELECTION, the selection is wrong, or a glob is too long. */
+/*
+ * NULL: RS_TRACE_ERROR_SELECTION, the selection is wrong, a glob is too long, or a list has too
+ * many.
+ */
 RsTraceEventGlob *rs_trace_event_glob_new(const char *text, GError **error);
 /* As it was given. */
 const char *rs_trace_event_glob_text(const RsTraceEventGlob *glob);
@@ -40,10 +49,16 @@ gboolean rs_trace_event_glob_matches(const RsTraceEventGlob *glob, const char *s
 				     const RsTraceEvent *event);
 
 /*
- * Globs with commas between them, as RsTraceEventGlob; what is empty is none. To be unrefed. NULL:
- * likewise.
+ * The parts of a list, also those that begin with '!'. What is empty is none, but there is one at
+ * least. To be freed.
  */
-GPtrArray *rs_trace_event_globs_new(const char *text, GError **error);
+GStrv rs_trace_event_glob_parts(const char *text);
+/*
+ * A list as several globs, of which each has one part that is not excluded, and before it all that
+ * are: "!a,b,c" is "!a,b" and "!a,c". Together they match what the list matches. So each can be
+ * told of for itself, and a selection after its end is one of that part. To be freed.
+ */
+GStrv rs_trace_event_glob_split(const char *text);
 
 /* A glob of plain names, such as those of tasks. NULL: RS_TRACE_ERROR_SELECTION, it is too long. */
 RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error);

@@ -38,12 +38,16 @@ void rs_trace_expected_free(RsTraceExpected *expected)
 
 void rs_trace_expected_add(RsTraceExpected *expected, const char *globs)
 {
-	g_autoptr(GPtrArray) all = globs ? rs_trace_event_globs_new(globs, NULL) : NULL;
+	g_auto(GStrv) all = globs ? rs_trace_event_glob_split(globs) : NULL;
 
-	while (all && all->len) {
-		Wish *wish = g_new0(Wish, 1);
+	for (char **one = all; one && *one; one++) {
+		RsTraceEventGlob *glob = rs_trace_event_glob_new(*one, NULL);
+		Wish *wish;
 
-		wish->glob = g_ptr_array_steal_index(all, 0);
+		if (!glob)
+			continue;
+		wish = g_new0(Wish, 1);
+		wish->glob = glob;
 		g_ptr_array_add(expected->wishes, wish);
 	}
 }

@@ -40,9 +40,9 @@ typedef struct {
 } Kept;
 
 struct _RsTraceSelection {
-	GPtrArray *filters; /* of Filter */
-	GPtrArray *globs;   /* of RsTraceEventGlob; NULL: any */
-	GHashTable *noted;  /* events that the trace has, "0/sched:switch prev next" */
+	GPtrArray *filters;     /* of Filter */
+	RsTraceEventGlob *glob; /* NULL: any */
+	GHashTable *noted;      /* events that the trace has, "0/sched:switch prev next" */
 	RsTraceRanges *cpus, *pids;
 	RsTraceGlob *comm;
 	RsTraceTime from_time, until_time;
@@ -120,7 +120,7 @@ static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *c
 		return FALSE;
 	if (config->comm && !(s->comm = rs_trace_name_glob_new(config->comm, error)))
 		return FALSE;
-	if (config->events && !(s->globs = rs_trace_event_globs_new(config->events, error)))
+	if (config->events && !(s->glob = rs_trace_event_glob_new(config->events, error)))
 		return FALSE;
 	return rs_trace_time_parse(config->from, &s->from_time, error) &&
 	       rs_trace_time_parse(config->until, &s->until_time, error);
@@ -162,7 +162,7 @@ void rs_trace_selection_free(RsTraceSelection *s)
 	g_hash_table_unref(s->kept);
 	g_hash_table_unref(s->noted);
 	g_ptr_array_unref(s->filters);
-	g_clear_pointer(&s->globs, g_ptr_array_unref);
+	g_clear_pointer(&s->glob, rs_trace_event_glob_free);
 	rs_trace_ranges_free(s->cpus);
 	rs_trace_ranges_free(s->pids);
 	rs_trace_glob_free(s->comm);
@@ -222,11 +222,7 @@ static gboolean is_in_time(RsTraceSelection *s, guint64 ns)
 static gboolean matches_name(const RsTraceSelection *s, const char *source,
 			     const RsTraceEvent *event)
 {
-	for (guint i = 0; s->globs && i < s->globs->len; i++) {
-		if (rs_trace_event_glob_matches(s->globs->pdata[i], source, event))
-			return TRUE;
-	}
-	return !s->globs;
+	return !s->glob || rs_trace_event_glob_matches(s->glob, source, event);
 }
 
 static void note_sources(Kept *kept, const GByteArray *program)
@@ -418,7 +414,7 @@ static gboolean matches_event(RsTraceSelection *s, const RsTraceRecord *record,
 	const RsTraceEvent *event = record->event ? record->event : &unknown;
 	const Kept *kept;
 
-	if (!s->filters->len && !s->globs)
+	if (!s->filters->len && !s->glob)
 		return TRUE;
 	kept = find(s, record->origin, event);
 	return kept->wanted && !s->error && (!kept->programs || passes(kept, record, event, task));

@@ -37,10 +37,18 @@ static void test_without_a_selection(void)
 
 static void test_names_that_no_event_has(void)
 {
-	static const char *const good[] = {"*",     "net:sent", "n?t:s[a-z]*",   "net:",
-					   "a-b.c", "s rc/net", "net:*@level=3", "\\net"};
-	static const char *const bad[] = {"bad glob:*", "[",       "a:b:c",
-					  "net:se\nt",  "src/a b", "a,b@level=1"};
+	static const char *const good[] = {"*",
+					   "net:sent",
+					   "n?t:s[a-z]*",
+					   "net:",
+					   "a-b.c",
+					   "s rc/net",
+					   "net:*@level=3",
+					   "\\net",
+					   "a,b@level=1",
+					   "!a@level=1,keyword=2,b"};
+	static const char *const bad[] = {"bad glob:*", "[",       "a:b:c",  "net:se\nt",
+					  "src/a b",    "a,b c,d", "!a b,c", "level=1"};
 
 	for (guint i = 0; i < G_N_ELEMENTS(good); i++)
 		g_assert_cmpint(rs_event_glob_check_names(good[i], NULL), ==, 0);
@@ -128,7 +136,10 @@ static void test_a_wrong_selection_is_einval_and_matches_nothing(void)
 					    "*@keyword-any=1",
 					    "*@Level=1",
 					    "*@level=1,keyword=1,keyword-all=1,level=1",
-					    "*@level=1,keyword=1,keyword-all=1,x",
+					    "!",
+					    "a,!",
+					    "!@level=1",
+					    "a,*@level=6,b",
 					    NULL};
 
 	for (guint i = 0; wrong[i]; i++) {
@@ -138,6 +149,63 @@ static void test_a_wrong_selection_is_einval_and_matches_nothing(void)
 		g_assert_cmpuint(strlen(err.message), >, 10);
 		for (guint level = 0; level <= 5; level++)
 			g_assert_false(matches(wrong[i], level, ~0ull));
+	}
+}
+
+static void test_lists(void)
+{
+	static const char *const in[] = {"net:sent,a",   "a,net:sent",        "a,,net:*,",
+					 "!a",           "!a,!b:*",           "!a,net:sent",
+					 "a,*@level=3",  "*@keyword=2,a",     "!*@level=2,*",
+					 "!there/*,net", "!*@keyword-all=6,*"};
+	static const char *const out[] = {"a,b",
+					  "!net:*",
+					  "net:sent,!net:sent",
+					  "!net:sent,*",
+					  "*,!*@level=3",
+					  "!*@keyword=2,level=3,*",
+					  "!he*/net:*",
+					  ",",
+					  "",
+					  "a,!b"};
+
+	for (guint i = 0; i < G_N_ELEMENTS(in); i++)
+		g_assert_true(matches(in[i], 3, 2));
+	for (guint i = 0; i < G_N_ELEMENTS(out); i++)
+		g_assert_false(matches(out[i], 3, 2));
+}
+
+static void test_a_list_is_bounded(void)
+{
+	g_autoptr(GString) text = g_string_new("net:sent");
+	struct rs_error err = {0};
+
+	for (guint i = 1; i < RS_TRACE_EVENT_GLOB_PARTS; i++)
+		g_string_append(text, ",a");
+	g_assert_true(matches(text->str, 1, 1));
+	g_string_append(text, ",a");
+	g_assert_cmpint(rs_event_glob_check(text->str, &err), ==, -EINVAL);
+	g_assert_cmpstr(err.message, ==, "a list has more than 64 globs");
+}
+
+static void test_a_list_is_split_by_what_is_in_it(void)
+{
+	static const struct {
+		const char *text, *globs;
+	} cases[] = {
+		{"a", "a"},
+		{"a,b", "a b"},
+		{"a,!x,b", "!x,a !x,b"},
+		{"!x,!y", "!x,!y,*"},
+		{"a@level=1,keyword=2,b@level=3", "a@level=1,keyword=2 b@level=3"},
+		{"!x@level=1,keyword=2,b", "!x@level=1,keyword=2,b"},
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_auto(GStrv) globs = rs_trace_event_glob_split(cases[i].text);
+		g_autofree char *all = g_strjoinv(" ", globs);
+
+		g_assert_cmpstr(all, ==, cases[i].globs);
 	}
 }
 
@@ -158,6 +226,9 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/event-glob/without", test_without_a_selection);
+	g_test_add_func("/event-glob/lists", test_lists);
+	g_test_add_func("/event-glob/list-bounded", test_a_list_is_bounded);
+	g_test_add_func("/event-glob/split", test_a_list_is_split_by_what_is_in_it);
 	g_test_add_func("/session/event-glob/names", test_names_that_no_event_has);
 	g_test_add_func("/event-glob/level", test_level_selects_it_and_what_is_more_severe);
 	g_test_add_func("/event-glob/any", test_keyword_selects_any_bit);
