@@ -14,9 +14,15 @@ struct rs_core rs_core;
 
 /* The control word of every event while no region is attached. */
 const uint32_t rs_nothing_enabled[1];
-const uint32_t *rs_event_ctl = rs_nothing_enabled;
-const uint32_t *rs_event_generation = rs_nothing_enabled;
-uint32_t rs_event_changes;
+/*
+ * These three are read by the code of events, in whichever image it is. A program may hold a copy
+ * of those of a library (copy relocation), so they stay default symbols where the agent's functions
+ * are built as protected ones.
+ */
+#define PUBLIC __attribute__((visibility("default")))
+PUBLIC const uint32_t *rs_event_ctl = rs_nothing_enabled;
+PUBLIC const uint32_t *rs_event_generation = rs_nothing_enabled;
+PUBLIC uint32_t rs_event_changes;
 
 /* Where an event fires. */
 struct rs_where {

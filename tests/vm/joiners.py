@@ -469,6 +469,49 @@ def test_plugin():
     check('the agent is part of another image' in s.said(), 'and its plugin is told so')
 
 
+def of_plugins(found):
+    """How many events each copy in a plugin has written."""
+    return sorted(len(events) for name, events in found.items() if name.split('.')[0] == 'plugin')
+
+
+def test_plugins_at_once():
+    """Three copies of the port: two start at the same moment, and each is a source of its own."""
+    own = PLUGIN.replace('.so', '-own.so')
+    for program, sources in ((JOIN, [100, 100]), (JOIN_OPEN, [100])):
+        s = Session(program, 'main', 'emit', '10', 'both', PLUGIN, own, 'emit', '10', options=('-e', '*:*'))
+        found = by_source(s.end())
+        check(of_plugins(found) == sources, f'{len(sources)} plugins are sources: {sorted(found)}')
+        here = [events for name, events in found.items() if name.split('.')[0] != 'plugin']
+        check(len(here) == 1, 'and the program is one')
+        check_whole(here[0], 20, 'the program')
+
+
+def test_half_a_plugin():
+    """A copy whose events would read the words of the program's is refused, and one is told."""
+    half = PLUGIN.replace('.so', '-half.so')
+    for plugin in (half, PLUGIN):
+        for steps in (('emit', '10', 'load', plugin, 'emit', '10'), ('load', plugin, 'emit', '20')):
+            s = Session(JOIN_OPEN, 'main', *steps)
+            found = by_source(s.end())
+            check(len(found) == 1, f'is no source: {sorted(found)}')
+            check_whole(list(found.values())[0], 20, 'the program')
+            name = os.path.basename(plugin)
+            check(f'guest: {name} is not traced: another image of the process exports the agent' in s.said(),
+                  f'the session says so: {s.said()}')
+    s = Session(JOIN_OPEN, 'main', 'load', PLUGIN.replace('.so', '-own.so'), 'emit', '20', options=('-e', 'plugin:*'))
+    found = by_source(s.end())
+    check(of_plugins(found) == [100] and len(found) == 1, f'one with all of its own is a source: {sorted(found)}')
+
+
+def test_closed_plugin():
+    """A plugin that is closed stays, since the agent in it lives on."""
+    s = Session(JOIN, MAIN, 'emit', '10', 'shut', PLUGIN, 'sleep', '100', 'emit', '10', 'shut', PLUGIN, 'sleep', '100',
+                options=('-e', '*:*'))
+    found = by_source(s.end())
+    check_whole(found[MAIN], 20, 'the program')
+    check(of_plugins(found) == [200], f'and the plugin goes on where it was: {sorted(found)}')
+
+
 def test_stopped():
     """A session that is stopped (^Z) holds up no command that concerns another one."""
     a, b = (Session(JOIN, n, 'hang', name=n, options=('-q',)) for n in ('calm', 'held'))
@@ -528,7 +571,8 @@ def test_hint():
 
 def main():
     tests = [test_hint, test_stopped, test_children, test_later, test_killed, test_session_killed,
-             test_dead_leader, test_disable_fails, test_fork, test_exec, test_many, test_slow_reader, test_plugin]
+             test_dead_leader, test_disable_fails, test_fork, test_exec, test_many, test_slow_reader, test_plugin,
+             test_plugins_at_once, test_half_a_plugin, test_closed_plugin]
     run_tests(tests, sys.argv[6:])
 
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "rs_hosted.h"
 
+#include "copy.h"
 #include "image.h"
 #include "place.h"
 #include "rs_port.h"
@@ -92,6 +93,7 @@ static void protect_host_part(void)
 static void become_child(void)
 {
 	hosted.child = true;
+	rs_hosted_may_tell(false);
 }
 
 /* The caller's name, or a valid name that is made from the program's. */
@@ -179,11 +181,18 @@ static int start(const char *name, const struct rs_event *events)
 	bool self;
 	int ret;
 
-	/* The caller's image has its own copy of this library, but its calls reach this copy. */
-	if (events && events != provider.events)
-		return hosted.active || region_named() ? -RS_EXDEV : 0;
-	if (hosted.active)
+	if (hosted.active && (!events || events == provider.events))
 		return 0;
+	/*
+	 * The caller's image has its own copy of this library, but its calls reach this one. Or
+	 * this copy is the caller's, but its events read the words of another.
+	 */
+	if ((events && events != provider.events) || !rs_hosted_is_whole()) {
+		if (!hosted.active && !region_named())
+			return 0;
+		rs_hosted_refuse(events ? (const void *)events : &provider);
+		return -RS_EXDEV;
+	}
 	ret = rs_hosted_find_place(&hosted.place);
 	if (ret)
 		return ret;
@@ -201,10 +210,13 @@ static int start(const char *name, const struct rs_event *events)
 		return ret;
 	}
 	hosted.active = true;
+	rs_hosted_keep_image(&provider);
 	pthread_atfork(NULL, NULL, become_child);
 	atexit(at_exit);
 	ret = rs_agent_hello();
 	hosted.greeted = ret == 0;
+	if (hosted.greeted)
+		rs_hosted_may_tell(true);
 	if (self)
 		rs_self_patch_start(host_lives, host_gone);
 	/* It is no error if nobody answers: the region is there, and a host may come later. */

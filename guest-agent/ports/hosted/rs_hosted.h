@@ -31,9 +31,14 @@
  * No other process gets the region before the child has gone too.
  *
  * If a program and its plugin each link this library, each has an agent and is a source of its own.
- * If the program exports these functions (-rdynamic), the plugin calls those of the program
- * instead. It then gets -RS_EXDEV, and registers its events with RS_PROVIDER() and
- * rs_agent_register().
+ * That is so for any number of plugins, and if they start at the same moment in several threads. An
+ * image with an agent stays in the process: dlclose() does not unload it.
+ *
+ * If the program exports these functions (-rdynamic), or a plugin that was opened with RTLD_GLOBAL
+ * does, then other plugins call them instead of their own, or share variables with them. Such a
+ * plugin gets -RS_EXDEV. A line on standard error and in the session's log says so. It can be
+ * linked with -Wl,--exclude-libs,ALL, which makes its copy its own. Or it does not link this
+ * library, and registers its events with RS_PROVIDER() and rs_agent_register().
  *
  * Threads: init and fini are called once, on one thread. If the process patches itself, the library
  * has a thread for this, which blocks all signals. If a session on this host is killed, that thread

@@ -10,6 +10,8 @@
  *     fork N      a child without execve emits N more, after its parent has gone
  *     exec ARG…   executes itself with these arguments
  *     load FILE   opens a plugin, which has an agent of its own, and lets it emit 100
+ *     shut FILE   the same, and closes it
+ *     both FILE FILE  opens two, and lets them emit 100 each in two threads at once
  *     hang        until it is killed
  *     leave       the first thread ends, and another one does the other steps
  * LAYOUT says in which order the event's fields lie: who decodes by the wrong description sees it.
@@ -101,18 +103,52 @@ static void do_fork(uint32_t count)
 }
 
 #ifndef JOIN_STATIC
-static void load(const char *path)
-{
-	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	int (*work)(uint32_t) = NULL;
+struct plugin {
+	void *library;
+	int (*work)(uint32_t count);
+};
 
-	if (library)
-		work = (int (*)(uint32_t))dlsym(library, "join_plugin_work");
-	if (!work) {
+static struct plugin open_plugin(const char *path)
+{
+	struct plugin plugin = {.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
+
+	if (plugin.library)
+		plugin.work = (int (*)(uint32_t))dlsym(plugin.library, "join_plugin_work");
+	if (!plugin.work) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(3);
 	}
-	fprintf(stderr, "plugin %d: %s\n", getpid(), rs_agent_strerror(work(100)));
+	return plugin;
+}
+
+static void *work(void *plugin)
+{
+	int ret = ((const struct plugin *)plugin)->work(100);
+
+	fprintf(stderr, "plugin %d: %s\n", getpid(), rs_agent_strerror(ret));
+	return NULL;
+}
+
+static void load(const char *path, bool shut)
+{
+	struct plugin plugin = open_plugin(path);
+
+	work(&plugin);
+	if (shut)
+		dlclose(plugin.library);
+}
+
+static void load_both(char **paths)
+{
+	struct plugin plugins[2] = {open_plugin(paths[0]), open_plugin(paths[1])};
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++) {
+		if (pthread_create(&threads[i], NULL, work, &plugins[i]))
+			abort();
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
 }
 #endif
 
@@ -162,8 +198,10 @@ static char **step(char **at)
 	} else if (strcmp(what, "fork") == 0) {
 		do_fork((uint32_t)atoi(*at));
 #ifndef JOIN_STATIC
-	} else if (strcmp(what, "load") == 0) {
-		load(*at);
+	} else if (strcmp(what, "load") == 0 || strcmp(what, "shut") == 0) {
+		load(*at, *what == 's');
+	} else if (strcmp(what, "both") == 0 && at[1]) {
+		load_both(at++);
 #endif
 	} else if (strcmp(what, "exec") == 0) {
 		execv("/proc/self/exe", at - 1);
