@@ -11,41 +11,16 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define KILL_AFTER_MS 600 /* a session that is to end does so within a second */
+#define SILENCE_US (10 * G_USEC_PER_SEC)
 
 static struct rs_hosted *hosted_of(const struct rs_target *target)
 {
 	return (struct rs_hosted *)target;
-}
-
-static void on_wake(int sig)
-{
-}
-
-/* Hands a request to the tracer thread and waits for the answer. */
-static int ask(struct rs_hosted *hosted, enum rs_hosted_request request, struct rs_error *err)
-{
-	gint64 again =
-		200; /* us: repeat the signal, which may come just before the thread sleeps */
-	int ret;
-
-	g_mutex_lock(&hosted->lock);
-	hosted->request = request;
-	g_cond_broadcast(&hosted->answered);
-	while (hosted->request != RS_HOSTED_NOTHING) {
-		tgkill(getpid(), hosted->tracer_tid, rs_hosted_wake_signal());
-		g_cond_wait_until(&hosted->answered, &hosted->lock, g_get_monotonic_time() + again);
-		again = MIN(again * 2, 20000);
-	}
-	ret = hosted->result;
-	if (ret)
-		rs_error_set(err, -ret, "%s", hosted->error.message);
-	g_mutex_unlock(&hosted->lock);
-	return ret;
 }
 
 static void stop_source(GSource **source)
@@ -55,59 +30,6 @@ static void stop_source(GSource **source)
 	g_source_destroy(*source);
 	g_source_unref(*source);
 	*source = NULL;
-}
-
-/* ---- from the tracer thread ---- */
-
-static gboolean deliver_end(gpointer data)
-{
-	struct rs_hosted *hosted = data;
-	struct rs_target_end end = {.reason = RS_END_EXIT};
-	int status;
-
-	g_mutex_lock(&hosted->lock);
-	status = hosted->status;
-	g_mutex_unlock(&hosted->lock);
-	stop_source(&hosted->kill_source);
-	if (WIFEXITED(status)) {
-		end.code = WEXITSTATUS(status);
-	} else {
-		end.reason = hosted->stop_asked ? RS_END_KILLED : RS_END_FAULT;
-		end.code = 128 + WTERMSIG(status);
-		end.signal = hosted->stop_asked ? 0 : WTERMSIG(status);
-	}
-	if (hosted->stop_asked)
-		g_snprintf(end.text, sizeof(end.text), "%s%s", hosted->stop_why,
-			   hosted->stop_forced ? "; it did not end by SIGTERM, and was killed"
-					       : "");
-	else if (!WIFEXITED(status))
-		g_snprintf(end.text, sizeof(end.text), "killed by signal %d (%s)%s",
-			   WTERMSIG(status), g_strsignal(WTERMSIG(status)),
-			   WCOREDUMP(status) ? ", core dumped" : "");
-	if (hosted->base.events.ended)
-		hosted->base.events.ended(hosted->base.events.data, &end);
-	return G_SOURCE_REMOVE;
-}
-
-void rs_hosted_gone(struct rs_hosted *hosted, int status)
-{
-	g_mutex_lock(&hosted->lock);
-	hosted->ended = true;
-	hosted->status = status;
-	g_mutex_unlock(&hosted->lock);
-	if (hosted->attached)
-		return;
-	hosted->ended_source = g_idle_source_new();
-	g_source_set_priority(hosted->ended_source, G_PRIORITY_DEFAULT);
-	g_source_set_callback(hosted->ended_source, deliver_end, hosted, NULL);
-	g_source_attach(hosted->ended_source, hosted->context);
-}
-
-void rs_hosted_new_image(struct rs_hosted *hosted)
-{
-	g_mutex_lock(&hosted->lock);
-	hosted->new_image = true;
-	g_mutex_unlock(&hosted->lock);
 }
 
 /* ---- operations ---- */
@@ -141,31 +63,43 @@ static gboolean on_doorbell(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
+static void watch_doorbell(struct rs_hosted *hosted)
+{
+	if (hosted->doorbell_fd < 0)
+		return;
+	hosted->doorbell_source = g_unix_fd_source_new(hosted->doorbell_fd, G_IO_IN);
+	g_source_set_callback(hosted->doorbell_source, G_SOURCE_FUNC(on_doorbell), hosted, NULL);
+	g_source_attach(hosted->doorbell_source, hosted->context);
+}
+
 static int hosted_start(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_hosted *hosted = hosted_of(target);
 	int ret;
 
-	if (hosted->base.pid > 0)
-		return rs_error_set(err, EALREADY, "'%s' has been started", hosted->argv[0]);
+	if (hosted->context)
+		return rs_error_set(err, EALREADY, "process %d has been started",
+				    (int)hosted->base.pid);
+	if (!hosted->attached) {
+		ret = rs_hosted_spawn(hosted, &hosted->no_patch, err);
+		if (ret < 0)
+			return ret;
+		hosted->base.pid = ret;
+	}
 	hosted->context = g_main_context_ref_thread_default();
-	ret = ask(hosted, RS_HOSTED_START, err);
-	if (ret)
-		return ret;
-	hosted->doorbell_source = g_unix_fd_source_new(hosted->doorbell_fd, G_IO_IN);
-	g_source_set_callback(hosted->doorbell_source, G_SOURCE_FUNC(on_doorbell), hosted, NULL);
-	g_source_attach(hosted->doorbell_source, hosted->context);
-	return 0;
+	watch_doorbell(hosted);
+	return rs_hosted_follow(hosted, err);
 }
 
-static bool has_ended(struct rs_hosted *hosted)
+/* Nobody waits again and again for a thread that did not stop. */
+static void note_silence(struct rs_hosted *hosted, int ret)
 {
-	bool ended;
-
-	g_mutex_lock(&hosted->lock);
-	ended = hosted->ended;
-	g_mutex_unlock(&hosted->lock);
-	return ended;
+	if (ret == -ETIMEDOUT) {
+		hosted->silence = hosted->silence ? hosted->silence * 2 : SILENCE_US;
+		hosted->silent_until = g_get_monotonic_time() + hosted->silence;
+	} else if (!ret) {
+		hosted->silence = 0;
+	}
 }
 
 static int hosted_pause(struct rs_target *target, struct rs_error *err)
@@ -175,10 +109,13 @@ static int hosted_pause(struct rs_target *target, struct rs_error *err)
 
 	if (hosted->no_patch.code)
 		return rs_error_set(err, hosted->no_patch.code, "%s", hosted->no_patch.message);
-	if (hosted->base.pid > 0 && !has_ended(hosted))
-		ret = ask(hosted, RS_HOSTED_PAUSE, err);
-	if (!ret)
-		hosted->paused = true;
+	if (hosted->silence && g_get_monotonic_time() < hosted->silent_until)
+		return rs_error_set(err, EAGAIN, "a thread of process %d has not stopped lately",
+				    (int)hosted->base.pid);
+	if (hosted->base.pid > 0 && !hosted->ended)
+		ret = rs_hosted_stop(hosted->base.pid, &hosted->former, &hosted->stop, err);
+	note_silence(hosted, ret);
+	hosted->paused = !ret;
 	return ret;
 }
 
@@ -187,9 +124,15 @@ static int hosted_resume(struct rs_target *target, struct rs_error *err)
 	struct rs_hosted *hosted = hosted_of(target);
 
 	hosted->paused = false;
-	if (hosted->base.pid <= 0 || hosted->no_patch.code)
-		return 0;
-	return ask(hosted, RS_HOSTED_RESUME, err);
+	if (hosted->stop)
+		rs_hosted_let_go(g_steal_pointer(&hosted->stop));
+	return 0;
+}
+
+/* The agent of another image, perhaps. */
+static void hosted_booted(struct rs_target *target)
+{
+	rs_hosted_open_memory(hosted_of(target), NULL);
 }
 
 static void hosted_stats(struct rs_target *target, struct rs_target_stats *out)
@@ -213,23 +156,26 @@ static gboolean kill_hard(gpointer data)
 {
 	struct rs_hosted *hosted = data;
 
-	if (!has_ended(hosted)) {
-		kill(hosted->base.pid, SIGKILL);
-		hosted->stop_forced = true;
-	}
+	rs_hosted_signal(hosted, SIGKILL);
+	hosted->stop_forced = true;
 	return G_SOURCE_REMOVE;
+}
+
+static bool may_end(const struct rs_hosted *hosted)
+{
+	return hosted->pidfd >= 0 && !hosted->ended;
 }
 
 static void hosted_stop(struct rs_target *target, const char *why)
 {
 	struct rs_hosted *hosted = hosted_of(target);
 
-	if (hosted->base.pid <= 0 || hosted->attached || hosted->stop_asked || has_ended(hosted))
+	if (!may_end(hosted) || hosted->stop_asked)
 		return;
 	hosted->stop_asked = true;
 	g_strlcpy(hosted->stop_why, why ? why : "stopped", sizeof(hosted->stop_why));
-	kill(hosted->base.pid, SIGTERM);
-	kill(hosted->base.pid, SIGCONT); /* a stopped program takes no SIGTERM */
+	rs_hosted_signal(hosted, SIGTERM);
+	rs_hosted_signal(hosted, SIGCONT); /* a stopped program takes no SIGTERM */
 	hosted->kill_source = g_timeout_source_new(KILL_AFTER_MS);
 	g_source_set_callback(hosted->kill_source, kill_hard, hosted, NULL);
 	g_source_attach(hosted->kill_source, hosted->context);
@@ -239,12 +185,33 @@ static void hosted_kill(struct rs_target *target, const char *why)
 {
 	struct rs_hosted *hosted = hosted_of(target);
 
-	if (hosted->base.pid <= 0 || hosted->attached || has_ended(hosted))
+	if (!may_end(hosted))
 		return;
 	if (!hosted->stop_asked)
 		g_strlcpy(hosted->stop_why, why, sizeof(hosted->stop_why));
 	hosted->stop_asked = true;
-	kill(hosted->base.pid, SIGKILL);
+	rs_hosted_signal(hosted, SIGKILL);
+}
+
+/* Only our part in it ends. */
+static void attached_stop(struct rs_target *target, const char *why)
+{
+	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_target_end end = {.reason = RS_END_KILLED};
+
+	if (!may_end(hosted))
+		return;
+	hosted->ended = true;
+	stop_source(&hosted->life_source);
+	g_strlcpy(end.text, why ? why : "stopped", sizeof(end.text));
+	if (target->events.ended)
+		target->events.ended(target->events.data, &end);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
 }
 
 static void hosted_destroy(struct rs_target *target)
@@ -254,41 +221,39 @@ static void hosted_destroy(struct rs_target *target)
 	if (!target)
 		return;
 	hosted = hosted_of(target);
-	if (hosted->thread) {
-		ask(hosted, RS_HOSTED_QUIT, NULL);
-		g_thread_join(hosted->thread);
-	}
+	hosted_resume(target, NULL);
+	if (may_end(hosted) && !hosted->attached)
+		rs_hosted_end(hosted);
 	stop_source(&hosted->doorbell_source);
 	stop_source(&hosted->kill_source);
-	stop_source(&hosted->ended_source);
+	stop_source(&hosted->life_source);
 	if (hosted->context)
 		g_main_context_unref(hosted->context);
-	if (hosted->regions_fd >= 0)
-		close(hosted->regions_fd);
-	if (hosted->doorbell_fd >= 0)
-		close(hosted->doorbell_fd);
-	if (hosted->mem_fd >= 0)
-		close(hosted->mem_fd);
+	close_fd(hosted->regions_fd);
+	close_fd(hosted->doorbell_fd);
+	close_fd(hosted->mem_fd);
+	close_fd(hosted->pidfd);
 	g_strfreev(hosted->argv);
 	g_strfreev(hosted->envp);
 	g_free(hosted->program);
-	g_mutex_clear(&hosted->lock);
-	g_cond_clear(&hosted->answered);
 	g_free(hosted);
 }
 
 static const struct rs_target_ops hosted_ops = {
 	.kind = "hosted",
-	.writer = "ptrace",
+	.writer = "process memory",
 	.start = hosted_start,
 	.pause = hosted_pause,
 	.resume = hosted_resume,
 	.read_virt = rs_hosted_read_virt,
 	.write_text = rs_hosted_write_text,
+	.writes_live = rs_hosted_writes_live,
+	.write_live = rs_hosted_write_live,
 	.read_text = rs_hosted_read_text,
 	.stats = hosted_stats,
 	.clock_hz = hosted_clock_hz,
 	.clock_now = hosted_clock_now,
+	.booted = hosted_booted,
 	.stop = hosted_stop,
 	.kill = hosted_kill,
 	.destroy = hosted_destroy,
@@ -296,31 +261,28 @@ static const struct rs_target_ops hosted_ops = {
 
 /* ---- making one ---- */
 
-static struct rs_hosted *new_hosted(void)
+/* For tests. */
+static enum rs_hosted_way way_of(enum rs_hosted_way asked)
 {
-	struct sigaction action = {.sa_handler = on_wake};
-	struct rs_hosted *hosted = g_new0(struct rs_hosted, 1);
+	const char *named = g_getenv("RINGSIDE_HOSTED_TEXT");
 
-	sigaction(rs_hosted_wake_signal(), &action, NULL); /* without SA_RESTART */
-	hosted->base.ops = &hosted_ops;
-	hosted->base.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS);
-	hosted->regions_fd = hosted->doorbell_fd = hosted->mem_fd = -1;
-	hosted->begun = rs_moment_now();
-	g_mutex_init(&hosted->lock);
-	g_cond_init(&hosted->answered);
-	pthread_sigmask(SIG_SETMASK, NULL, &hosted->mask);
-	return hosted;
+	if (g_strcmp0(named, "stop") == 0)
+		return RS_HOSTED_STOP;
+	return g_strcmp0(named, "live") == 0 ? RS_HOSTED_LIVE : asked;
 }
 
-/* Waits until the thread has said its id. */
-static void start_thread(struct rs_hosted *hosted)
+static struct rs_hosted *new_hosted(enum rs_hosted_way way)
 {
-	g_mutex_lock(&hosted->lock);
-	hosted->thread = g_thread_new("rs-tracer", rs_hosted_tracer, hosted);
-	while (!hosted->result)
-		g_cond_wait(&hosted->answered, &hosted->lock);
-	hosted->tracer_tid = hosted->result;
-	g_mutex_unlock(&hosted->lock);
+	struct rs_hosted *hosted = g_new0(struct rs_hosted, 1);
+
+	hosted->ops = hosted_ops;
+	hosted->base.ops = &hosted->ops;
+	hosted->base.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS);
+	hosted->regions_fd = hosted->doorbell_fd = hosted->mem_fd = hosted->pidfd = -1;
+	hosted->begun = rs_moment_now();
+	hosted->way = way_of(way);
+	pthread_sigmask(SIG_SETMASK, NULL, &hosted->mask);
+	return hosted;
 }
 
 static int take_fds(struct rs_hosted *hosted, const struct rs_hosted_config *config,
@@ -346,7 +308,7 @@ int rs_hosted_create(const struct rs_hosted_config *config, struct rs_target **o
 
 	if (!config->argv || !config->argv[0])
 		return rs_error_set(err, EINVAL, "no program is named");
-	hosted = new_hosted();
+	hosted = new_hosted(config->way);
 	hosted->argv = g_strdupv((char **)config->argv);
 	hosted->envp = config->envp ? g_strdupv((char **)config->envp) : g_get_environ();
 	hosted->no_ptrace = config->no_ptrace;
@@ -361,28 +323,40 @@ int rs_hosted_create(const struct rs_hosted_config *config, struct rs_target **o
 		hosted_destroy(&hosted->base);
 		return ret;
 	}
-	start_thread(hosted);
 	*out = &hosted->base;
 	return 0;
 }
 
-int rs_hosted_attach(pid_t pid, uint64_t start_time, struct rs_target **out, struct rs_error *err)
+static int open_process(struct rs_hosted *hosted, uint64_t start_time, struct rs_error *err)
 {
-	struct rs_hosted *hosted;
-	int ret;
+	pid_t pid = hosted->base.pid;
 
-	if (pid <= 0 || !start_time || rs_hosted_start_time(pid) != start_time ||
+	if (pid > 0)
+		hosted->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* In this order, so that the descriptor is not of a later process. */
+	if (hosted->pidfd < 0 || !start_time || rs_hosted_start_time(pid) != start_time ||
 	    !rs_process_living_task(pid))
 		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
-	hosted = new_hosted();
+	return rs_hosted_open_memory(hosted, err);
+}
+
+int rs_hosted_attach(pid_t pid, uint64_t start_time, int doorbell_fd, struct rs_target **out,
+		     struct rs_error *err)
+{
+	struct rs_hosted *hosted = new_hosted(RS_HOSTED_ANY);
+	int ret;
+
 	hosted->attached = true;
+	hosted->ops.borrowed = true;
+	hosted->ops.stop = attached_stop;
+	hosted->ops.kill = NULL;
 	hosted->base.pid = pid;
-	start_thread(hosted);
-	ret = ask(hosted, RS_HOSTED_SEIZE, err);
+	ret = open_process(hosted, start_time, err);
 	if (ret) {
 		hosted_destroy(&hosted->base);
 		return ret;
 	}
+	hosted->doorbell_fd = doorbell_fd;
 	*out = &hosted->base;
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of the hosted target: hosted.c (the session's side), tracer.c (the thread
- * that owns the process), spawn.c (starts it), text.c (its memory).
+ * Shared by the files of the hosted target: hosted.c (its operations), spawn.c (starts the
+ * program), life.c (follows it), stop.c (stops it for a moment), text.c (its memory), fetch_ARCH.c
+ * (the CPU).
  */
 #ifndef RS_HV_HOSTED_PRIVATE_H
 #define RS_HV_HOSTED_PRIVATE_H
@@ -12,17 +13,11 @@
 #include <glib.h>
 #include <signal.h>
 
-enum rs_hosted_request {
-	RS_HOSTED_NOTHING,
-	RS_HOSTED_START, /* fork, seize, exec */
-	RS_HOSTED_SEIZE, /* an existing process */
-	RS_HOSTED_PAUSE,
-	RS_HOSTED_RESUME,
-	RS_HOSTED_QUIT, /* detach (attached) or kill (ours), then end the thread */
-};
+struct rs_hosted_stop;
 
 struct rs_hosted {
 	struct rs_target base; /* first */
+	struct rs_target_ops ops;
 	char **argv;
 	char *program; /* argv[0] as found in PATH */
 	char **envp;
@@ -30,55 +25,49 @@ struct rs_hosted {
 	uint64_t *claim, claim_base;
 	int doorbell_fd;
 	bool no_ptrace;
-	bool attached; /* not ours: never killed */
-	sigset_t mask; /* signal mask that the program starts with */
+	bool attached; /* not ours: never ended */
+	enum rs_hosted_way way;
+	sigset_t mask;            /* signal mask that the program starts with */
+	struct rs_error no_patch; /* code 0: its text can be written */
 
 	GMainContext *context;
-	GSource *doorbell_source, *kill_source;
-	GThread *thread;
-	GSource *ended_source;
+	GSource *doorbell_source, *kill_source, *life_source;
+	int pidfd;
+	bool ended;
 	bool stop_asked, stop_forced; /* forced: it was killed, since it did not end */
 	char stop_why[128];
-	int mem_fd; /* /proc/PID/mem of the image that runs; -1: none */
-	pid_t tracer_tid;
+	int mem_fd;             /* /proc/PID/mem of the image whose agent has reported; -1: none */
 	struct rs_moment begun; /* the measurement of the clock's rate begins here */
-
-	GMutex lock; /* protects all below */
-	GCond answered;
-	enum rs_hosted_request request;
-	int result;
-	struct rs_error error;
-	struct rs_error no_patch; /* code 0: pause works */
-	bool new_image;           /* mem_fd is of an image that is gone */
-	bool paused;
-	bool ended;
-	bool reported;
-	int status; /* of waitpid, once ended */
 	struct rs_target_stats stats;
 
-	/* Only the tracer thread uses these. */
-	GHashTable *tasks; /* tid -> struct task */
-	bool stopping;     /* every task is to be stopped */
-	pid_t silent;      /* a pause waited in vain for this task; 0: none */
-	bool quit;
+	struct rs_hosted_stop *stop; /* NULL: it is not stopped */
+	bool paused;
+	pid_t former;        /* the thread of the last stop, which may still be ending */
+	gint64 silent_until; /* a thread did not stop: not tried before, monotonic us … */
+	gint64 silence;      /* … and for how long */
 };
 
-/* tracer.c: the thread's main function; it ends after RS_HOSTED_QUIT. */
-gpointer rs_hosted_tracer(gpointer data);
-/* The signal that interrupts the thread's wait. Its handler does nothing. */
-int rs_hosted_wake_signal(void);
+/*
+ * spawn.c: starts the program, and finds out whether its text could be written. If not, *why has a
+ * code != 0, and the program was told to patch itself. Returns the pid or -errno.
+ */
+pid_t rs_hosted_spawn(struct rs_hosted *hosted, struct rs_error *why, struct rs_error *err);
+
+/* life.c: tells events.ended once, from the context of the caller of ops->start. */
+int rs_hosted_follow(struct rs_hosted *hosted, struct rs_error *err);
+/* Kills our program, and waits until it is no more: a second at most. */
+void rs_hosted_end(struct rs_hosted *hosted);
+/* `signal` to the process that we follow, and to no later one with its id. */
+void rs_hosted_signal(struct rs_hosted *hosted, int signal);
 
 /*
- * spawn.c, on the tracer thread: starts the program, and seizes it. If ptrace is not permitted, the
- * program runs without it, and *why has a code != 0. Returns the pid or -errno.
+ * stop.c: holds all threads that run in the memory of process `pid`. A process that has ended is
+ * no error. `former`: the thread that held it last, which *thread replaces. -EBUSY: somebody else
+ * traces it; -ETIMEDOUT: a thread does not stop within 2 s; others: as ptrace() gives them.
  */
-pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs_error *why,
-		      struct rs_error *err);
-
-/* hosted.c, from the tracer thread: the process has executed another program. */
-void rs_hosted_new_image(struct rs_hosted *hosted);
-/* hosted.c, from the tracer thread: the process is gone (status as from waitpid). */
-void rs_hosted_gone(struct rs_hosted *hosted, int status);
+int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct rs_error *err);
+/* Lets them go on. */
+void rs_hosted_let_go(struct rs_hosted_stop *stop);
 
 /* text.c: the target's operations on memory. */
 int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,
@@ -87,5 +76,17 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, bool *bad, struct rs_error *err);
+bool rs_hosted_writes_live(struct rs_target *target, const struct rs_text_patch *patches,
+			   size_t count, int failed);
+int rs_hosted_write_live(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, bool *bad, struct rs_error *err);
+/* From now on the memory of the image that the process has now is meant. */
+int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err);
+
+/*
+ * fetch_ARCH.c: whether a CPU that runs through an aligned word which the kernel writes for us
+ * fetches the old bytes or the new ones, as its vendor says.
+ */
+bool rs_hosted_word_is_whole(void);
 
 #endif

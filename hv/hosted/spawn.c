@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts the program. The child waits on a socket until it has been seized and then executes, so
- * that no instruction of the program runs untraced. After fork the child calls only
- * async-signal-safe functions, since our process has threads.
+ * Starts the program. The child waits on a socket until it is known whether its text could be
+ * written, and then executes. After fork the child calls only async-signal-safe functions, since
+ * our process has threads.
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
@@ -12,19 +12,18 @@
 #include <ringside/atomic.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* The parent's word to the child. */
-#define GO_TRACED 't'
+#define GO_PLAIN 'p'
 #define GO_SELF 's'
 
 struct child {
 	char *program;
 	char **argv;
-	char **traced_env;
+	char **plain_env;
 	char **self_env; /* the agent is to patch its own text */
 	int sync;
 	int keep[2]; /* descriptors that the program inherits, -1: none */
@@ -47,9 +46,9 @@ static _Noreturn void run_child(const struct child *child)
 	}
 	while (read(child->sync, &go, 1) < 0 && errno == EINTR)
 		;
-	if (go == GO_TRACED || go == GO_SELF) {
+	if (go == GO_PLAIN || go == GO_SELF) {
 		execve(child->program, child->argv,
-		       go == GO_TRACED ? child->traced_env : child->self_env);
+		       go == GO_PLAIN ? child->plain_env : child->self_env);
 		code = errno;
 		if (write(child->sync, &code, sizeof(code)) < 0)
 			_exit(126);
@@ -76,34 +75,41 @@ static char **make_env(const struct rs_hosted *hosted, bool self)
 	return env;
 }
 
-static int seize(struct rs_hosted *hosted, pid_t pid, unsigned long options, struct rs_error *why)
+/* What is allowed with the child now is allowed with the program that it executes. */
+static int try_to_write(struct rs_hosted *hosted, pid_t pid, struct rs_error *why)
 {
+	struct rs_hosted_stop *stop;
+	g_autofree char *path = g_strdup_printf("/proc/%d/mem", (int)pid);
+	int fd, ret = 0;
+
 	if (hosted->no_ptrace)
 		return rs_error_set(why, EPERM, "ptrace is switched off");
-	if (ptrace(PTRACE_SEIZE, pid, NULL, options))
-		return rs_error_set(why, errno,
-				    "ptrace is not permitted (%s); the program patches "
-				    "its own text",
-				    g_strerror(errno));
-	return 0;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		ret = rs_error_set(why, errno, "%s: %s", path, g_strerror(errno));
+	else
+		close(fd);
+	if (!ret && hosted->way != RS_HOSTED_LIVE)
+		ret = rs_hosted_stop(pid, &hosted->former, &stop, why);
+	if (!ret && hosted->way != RS_HOSTED_LIVE)
+		rs_hosted_let_go(stop);
+	return ret ? rs_error_prefix(why, "the program patches its own text") : 0;
 }
 
-/* Waits for the child's exec, at which a traced child stops once. Returns its errno, or 0. */
-static int finish(pid_t pid, int sync)
+/* Waits for the child's exec. Returns its errno, or 0. */
+static int finish(int sync)
 {
 	int code = 0;
 	ssize_t got;
 
-	/* The socket closes at exec, so end of file means success. When the exec event stops a
-	 * traced child, the socket is closed already. */
+	/* The socket closes at exec, so end of file means success. */
 	do
 		got = read(sync, &code, sizeof(code));
 	while (got < 0 && errno == EINTR);
 	return got == sizeof(code) ? code : 0;
 }
 
-pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs_error *why,
-		      struct rs_error *err)
+pid_t rs_hosted_spawn(struct rs_hosted *hosted, struct rs_error *why, struct rs_error *err)
 {
 	struct child child = {
 		.program = hosted->program,
@@ -118,7 +124,7 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync))
 		return rs_error_set(err, errno, "socketpair: %s", g_strerror(errno));
 	child.sync = sync[1];
-	child.traced_env = make_env(hosted, false);
+	child.plain_env = make_env(hosted, false);
 	child.self_env = make_env(hosted, true);
 	pid = fork();
 	if (pid == 0)
@@ -129,9 +135,9 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 		/* Before it executes: it finds its own id there. */
 		if (hosted->claim)
 			rs_store(hosted->claim, hosted->claim_base | (uint32_t)pid);
-		go = seize(hosted, pid, options, why) ? GO_SELF : GO_TRACED;
+		go = try_to_write(hosted, pid, why) ? GO_SELF : GO_PLAIN;
 		if (send(sync[0], &go, 1, MSG_NOSIGNAL) == 1)
-			code = finish(pid, sync[0]);
+			code = finish(sync[0]);
 		else
 			code = ECHILD;
 		/* The child ends by itself. Reap it here, so that nobody else sees it. */
@@ -140,7 +146,7 @@ pid_t rs_hosted_spawn(struct rs_hosted *hosted, unsigned long options, struct rs
 				;
 	}
 	close(sync[0]);
-	g_strfreev(child.traced_env);
+	g_strfreev(child.plain_env);
 	g_strfreev(child.self_env);
 	return code ? rs_error_set(err, code, "cannot run '%s': %s", hosted->argv[0],
 				   g_strerror(code))

@@ -57,7 +57,7 @@ int rs_machine_rescue_process(const char *path, struct rs_journal_report *report
 		return ret;
 	pid = living_process(journal, &start);
 	if (pid) {
-		ret = rs_hosted_attach(pid, start, &target, err);
+		ret = rs_hosted_attach(pid, start, -1, &target, err);
 		if (ret == -ESRCH) {
 			/* A zombie, which its parent has not reaped, or it has ended just now. */
 			ret = 0;

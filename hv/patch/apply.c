@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Applies patches in one pause, see apply.h. While the guest is stopped there is one read and one
- * write for each patch, but no page-table walk and no file access. */
+/* Applies patches in one pause, or to a guest that runs, see apply.h. While the guest is stopped
+ * there is one read and one write for each patch, but no page-table walk and no file access. */
 #include "patch/apply.h"
 
 #include <glib.h>
@@ -11,10 +11,11 @@ struct work {
 	const struct rs_text_patch *patches;
 	enum rs_apply_outcome *outcomes; /* NOT_TRIED: still to be written */
 	size_t count;
+	bool live; /* the guest is not paused */
 	uint8_t (*now)[RS_TEXT_MAX];
 };
 
-/* Paused. Marks the patches that must not be written; returns the number of the others. */
+/* Marks the patches that must not be written; returns the number of the others. */
 static size_t compare_all(struct work *work)
 {
 	bool have =
@@ -34,6 +35,13 @@ static size_t compare_all(struct work *work)
 	return left;
 }
 
+static int write_checked(const struct work *work, const struct rs_text_patch *patches, size_t count,
+			 bool *bad, struct rs_error *err)
+{
+	return work->live ? rs_text_write_live(work->target, patches, count, bad, err)
+			  : rs_text_write_checked(work->target, patches, count, bad, err);
+}
+
 /* bad[i]: the i-th of those that are left. */
 static int write_some(const struct work *work, size_t left, bool *bad, struct rs_error *err)
 {
@@ -44,12 +52,12 @@ static int write_some(const struct work *work, size_t left, bool *bad, struct rs
 	if (!left)
 		return 0;
 	if (left == work->count)
-		return rs_text_write_checked(work->target, work->patches, left, bad, err);
+		return write_checked(work, work->patches, left, bad, err);
 	some = g_new(struct rs_text_patch, left);
 	for (size_t i = 0; i < work->count; i++)
 		if (work->outcomes[i] == RS_APPLY_NOT_TRIED)
 			some[n++] = work->patches[i];
-	ret = rs_text_write_checked(work->target, some, n, bad, err);
+	ret = write_checked(work, some, n, bad, err);
 	g_free(some);
 	return ret;
 }
@@ -63,16 +71,18 @@ static bool partly_ours(const struct rs_text_patch *patch, const uint8_t *now)
 	return true;
 }
 
-/* Paused, after a failed write. Reads the text again to find out what it holds in the end. */
-static enum rs_apply_outcome take_back(struct rs_target *target, const struct rs_text_patch *patch)
+/* After a failed write. Reads the text again to find out what it holds in the end. */
+static enum rs_apply_outcome take_back(const struct work *work, const struct rs_text_patch *patch)
 {
 	const struct rs_text_patch back = rs_text_reversed(patch);
+	struct rs_target *target = work->target;
 	uint8_t now[RS_TEXT_MAX];
+	bool bad = false;
 
 	if (rs_text_read(target, patch, 1, &now, NULL))
 		return RS_APPLY_UNCERTAIN;
 	if (memcmp(now, patch->old_bytes, patch->size) && partly_ours(patch, now)) {
-		rs_text_write(target, &back, 1, NULL);
+		write_checked(work, &back, 1, &bad, NULL);
 		if (rs_text_read(target, patch, 1, &now, NULL))
 			return RS_APPLY_UNCERTAIN;
 	}
@@ -81,7 +91,6 @@ static enum rs_apply_outcome take_back(struct rs_target *target, const struct rs
 	return memcmp(now, patch->new_bytes, patch->size) ? RS_APPLY_UNCERTAIN : RS_APPLY_DONE;
 }
 
-/* Paused. */
 static int write_all(struct work *work, struct rs_error *err)
 {
 	size_t left = compare_all(work), n = 0;
@@ -95,7 +104,7 @@ static int write_all(struct work *work, struct rs_error *err)
 			continue;
 		failed = bad[n++];
 		work->outcomes[i] =
-			ret || failed ? take_back(work->target, &work->patches[i]) : RS_APPLY_DONE;
+			ret || failed ? take_back(work, &work->patches[i]) : RS_APPLY_DONE;
 		if (!ret && work->outcomes[i] == RS_APPLY_TAKEN_BACK)
 			work->outcomes[i] = RS_APPLY_UNWRITABLE;
 	}
@@ -103,13 +112,19 @@ static int write_all(struct work *work, struct rs_error *err)
 	return ret;
 }
 
-static int stop_and_write(struct work *work, uint64_t *paused_ns, struct rs_error *err)
+static int compare_and_write(struct work *work, uint64_t *paused_ns, struct rs_error *err)
 {
-	int ret = rs_target_pause(work->target, err), resumed;
+	int ret, resumed;
 
+	work->live = rs_text_writes_live(work->target, work->patches, work->count, 0);
+	ret = work->live ? 0 : rs_target_pause(work->target, err);
 	if (ret)
+		work->live = rs_text_writes_live(work->target, work->patches, work->count, ret);
+	if (ret && !work->live)
 		return ret;
 	ret = write_all(work, err);
+	if (work->live)
+		return ret;
 	resumed = rs_target_resume(work->target, paused_ns, ret ? NULL : err);
 	return ret ? ret : resumed;
 }
@@ -131,7 +146,7 @@ int rs_patch_apply(struct rs_target *target, const struct rs_text_patch *patches
 	*paused_ns = 0;
 	ret = rs_text_check_all(target, patches, count, err);
 	if (!ret)
-		ret = stop_and_write(&work, paused_ns, err);
+		ret = compare_and_write(&work, paused_ns, err);
 	g_free(work.now);
 	return ret;
 }

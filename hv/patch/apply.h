@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies patches, all in one pause: stop the guest, compare, write, let it go on. A patch is
- * written only if the text holds its old bytes.
+ * Applies patches, all in one pause: stop the guest, compare, write, let it go on. Where
+ * rs_text_writes_live() says that it need not be stopped, it is not. A patch is written only if the
+ * text holds its old bytes.
  *
  * This module does not know about tracepoints: a patch has 1..RS_TEXT_MAX bytes anywhere in the
  * text. The caller makes sure that the new bytes make sense there, and has written every patch to
@@ -14,7 +15,7 @@
 
 /* What became of one patch. */
 enum rs_apply_outcome {
-	RS_APPLY_NOT_TRIED,  /* the guest was not stopped */
+	RS_APPLY_NOT_TRIED,  /* the guest could not be stopped */
 	RS_APPLY_DONE,       /* holds the new bytes */
 	RS_APPLY_UNREADABLE, /* not written: the text could not be read */
 	RS_APPLY_CHANGED,    /* not written: the text does not hold the old bytes */
@@ -25,7 +26,7 @@ enum rs_apply_outcome {
 
 /*
  * `patches` must not overlap. outcomes[i] is that of patches[i], also on failure. *paused_ns: from
- * the request to pause until the guest runs again; 0 if it was not stopped.
+ * the request to pause until the guest runs again; 0 if it was not stopped, or need not be.
  * Returns 0 even if some patches were not written. Errors: those of rs_text_check_all, before the
  * guest is stopped; those of the pause; those of the write, after which the written patches were
  * undone as far as possible; those of resume, after which the outcomes are still right.

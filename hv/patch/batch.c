@@ -42,7 +42,7 @@ static void tell_batch(const struct batch *batch)
 {
 	const struct rs_patcher_watch *watch = batch->patcher->watch;
 
-	if (watch && watch->batch && (batch->paused_ns || batch->refused))
+	if (watch && watch->batch && (batch->paused_ns || batch->written || batch->refused))
 		watch->batch(watch->data, batch->written, batch->refused, batch->paused_ns);
 }
 
@@ -428,11 +428,11 @@ static int apply(struct batch *batch, struct rs_error *err)
 	for (guint i = 0; i < count; i++)
 		note_outcome(batch, change_at(batch, i), outcomes[i], ret != 0);
 	batch->paused_ns = paused;
+	stats->batches += paused || batch->written;
 	if (paused) {
 		stats->pause_last_ns = paused;
 		stats->pause_max_ns = MAX(stats->pause_max_ns, paused);
 		stats->pause_total_ns += paused;
-		stats->batches++;
 	}
 	g_free(outcomes);
 	return ret;

@@ -36,7 +36,7 @@ struct rs_patcher_stats {
 	uint64_t sites_patched; /* text writes, on and off */
 	uint64_t sites_looked;  /* looks at a site: is it as it should be? */
 	uint64_t sites_tried;   /* sites that were found to be not, and checked */
-	uint64_t batches;       /* that stopped the guest */
+	uint64_t batches;       /* that stopped the guest, or wrote */
 	uint64_t pause_last_ns; /* from the request to pause until the guest runs again */
 	uint64_t pause_max_ns;
 	uint64_t pause_total_ns;

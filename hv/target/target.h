@@ -169,6 +169,16 @@ struct rs_target_ops {
 			  size_t count, bool *bad, struct rs_error *err);
 	int (*read_text)(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
+	/*
+	 * Whether all of these patches, which the caller compares with the text first, can be
+	 * written by write_live while the guest runs, so that a CPU runs through the old bytes or
+	 * the new ones of each. `failed`: what a pause for that has returned; 0: none was tried.
+	 * Both NULL: never. Called through rs_text_writes_live() and rs_text_write_live().
+	 */
+	bool (*writes_live)(struct rs_target *target, const struct rs_text_patch *patches,
+			    size_t count, int failed);
+	int (*write_live)(struct rs_target *target, const struct rs_text_patch *patches,
+			  size_t count, bool *bad, struct rs_error *err);
 
 	void (*stats)(struct rs_target *target, struct rs_target_stats *out);
 	/* The event clock's rate in Hz as the host knows it, 0 if it does not. A target that has

@@ -93,6 +93,18 @@ int rs_text_write_checked(struct rs_target *target, const struct rs_text_patch *
 	return target->ops->write_text(target, patches, count, bad, err);
 }
 
+bool rs_text_writes_live(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, int failed)
+{
+	return target->ops->writes_live && target->ops->writes_live(target, patches, count, failed);
+}
+
+int rs_text_write_live(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		       bool *bad, struct rs_error *err)
+{
+	return target->ops->write_live(target, patches, count, bad, err);
+}
+
 int rs_text_write(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 		  struct rs_error *err)
 {

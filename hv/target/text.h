@@ -5,7 +5,8 @@
  *
  * A patch is exact. A target writes only the bytes of the patch. It must not read a word or a page,
  * change it and write it back, since others may change the bytes beside the patch. A write is not
- * atomic: it happens while the guest is paused.
+ * atomic: it happens while the guest is paused. The one exception is a write to a guest that runs
+ * (rs_text_write_live), which stores the aligned word that holds the patch.
  *
  * Session thread. Patches are our own data: we make them from guest bytes that we have checked.
  */
@@ -101,5 +102,14 @@ int rs_text_read_checked(struct rs_target *target, const struct rs_text_patch *p
 			 size_t count, uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err);
 int rs_text_write_checked(struct rs_target *target, const struct rs_text_patch *patches,
 			  size_t count, bool *bad, struct rs_error *err);
+
+/*
+ * As ops->writes_live and ops->write_live. rs_text_write_live() is rs_text_write_checked() for a
+ * guest that runs, of patches for which rs_text_writes_live() is true.
+ */
+bool rs_text_writes_live(struct rs_target *target, const struct rs_text_patch *patches,
+			 size_t count, int failed);
+int rs_text_write_live(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		       bool *bad, struct rs_error *err);
 
 #endif

@@ -611,44 +611,10 @@ def test_attach():
     check(rs('ps').out.count('\n') == 1, 'and it is gone')
 
 
-# Traces the process, and says so, until its input ends.
-TRACER = """
-import ctypes, sys
-call = ctypes.CDLL(None, use_errno=True).ptrace
-call.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-print(call(0x4206, int(sys.argv[1]), None, None), flush=True)  # PTRACE_SEIZE
-sys.stdin.read()
-"""
-
-
-def test_attach_again():
-    """A program's text cannot be put right while a debugger has it, and can be later."""
-    g = Running('o', '-e', ALL)
-    if rs.json('stat')['self_patch']:
-        return g.end(signal.SIGINT)
-    wait_for('patched text', lambda: rs.json('stat')['sites_patched'] >= ALL_COUNT)
-    program = rs.sessions()[0]['sources'][0]['pid']
-    g.process.kill()
-    g.process.wait()
-    with subprocess.Popen([sys.executable, '-c', TRACER, str(program)], text=True,
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as debugger:
-        check(debugger.stdout.readline() == '0\n', 'a debugger has the program')
-        for args in (['attach', 'o'], ['stop', 'o'], ['run', '--name', 'o', '--hosted', '/bin/true']):
-            r = rs(*args)
-            check(r.code == 1 and 'not permitted' in r.err, f'{args[0]}: {r.code} {r.err}')
-            check(args[0] != 'attach' or 'tries again' in r.err, f'what can be done is told: {r.err}')
-            check([s['state'] for s in rs.sessions()] == ['dead'], f'the session is there after {args[0]}')
-        debugger.communicate()
-    r = rs('attach', 'o')
-    check(re.search(r' [1-9]\d* put back', r.err) and 'again' not in r.err, f'put right: {r.err}')
-    check(rs.sessions() == [], 'and it is gone')
-    os.kill(program, signal.SIGKILL)
-
-
 def main():
     need(KIND)
     tests = [test_run, test_filter, test_views, test_providers, test_sites, test_control, test_signals, test_modes]
-    tests += [test_both_signalled, test_words, test_attach_again] if KIND == 'hosted' else [test_ends, test_console]
+    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)
     run_tests(tests, sys.argv[4:])

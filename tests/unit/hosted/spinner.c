@@ -7,7 +7,8 @@
  * threads, then exits with 5. "stuck PATH": waits in the kernel until PATH exists (for a minute),
  * and does not stop before; makes PATH.in when it begins to. "map": two pages of text at
  * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and the same read-only at
- * SPINNER_LOCKED, for ever. "map-leaderless": both.
+ * SPINNER_LOCKED, for ever. "map-leaderless": both. "map-site": two threads run through a site, and
+ * count (struct spinner_counts).
  */
 #define _GNU_SOURCE
 #include "spinner.h"
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +134,52 @@ static void map_places(void)
 	*(volatile uint8_t *)shared = 1; /* ready */
 }
 
+/* The site, 5 bytes of a word; behind it `return 0`, and where its JMP leads `return 1`. */
+static const uint8_t off_code[] = {0x0f, 0x1f, 0x44, 0x00, 0x00, 0x31, 0xc0, 0xc3};
+static const uint8_t on_code[] = {0xb8, 0x01, 0x00, 0x00, 0x00, 0xc3};
+
+static struct spinner_counts *counts(void)
+{
+	return (struct spinner_counts *)SPINNER_SHARED;
+}
+
+static void on_signal(int sig)
+{
+	__atomic_add_fetch(&counts()->signals, 1, __ATOMIC_RELAXED);
+}
+
+static void *run_through(void *data)
+{
+	int (*function)(void) = (int (*)(void))SPINNER_TEXT;
+
+	for (;;) {
+		int what = function();
+		uint64_t *count = what == 0   ? &counts()->off
+				  : what == 1 ? &counts()->on
+					      : &counts()->wrong;
+
+		__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void run_site(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	uint8_t *text = (uint8_t *)SPINNER_TEXT;
+	pthread_t thread;
+
+	if (mprotect(text, 4096, PROT_READ | PROT_WRITE))
+		abort();
+	memcpy(text, off_code, sizeof(off_code));
+	memcpy(text + SPINNER_JMP_TO, on_code, sizeof(on_code));
+	sigaction(SIGRTMIN, &action, NULL);
+	if (mprotect(text, 4096, PROT_READ | PROT_EXEC) ||
+	    pthread_create(&thread, NULL, run_through, NULL))
+		abort();
+	run_through(NULL);
+}
+
 static int wait_for_path(void *path)
 {
 	char in[256];
@@ -173,6 +221,8 @@ int main(int argc, char **argv)
 		crowd();
 	if (strncmp(args[1], "map", 3) == 0)
 		map_places();
+	if (strcmp(args[1], "map-site") == 0)
+		run_site();
 	if (pthread_create(&thread, NULL, spin, NULL))
 		return 1;
 	if (strstr(args[1], "leaderless"))

@@ -3,6 +3,7 @@
 /* The target alone, with ordinary programs that have no agent. */
 #include "exact.h"
 #include "hosted/private.h"
+#include "patch/apply.h"
 #include "spinner.h"
 #include "target/process.h"
 
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -364,6 +366,257 @@ static void test_neighbours(void)
 	end_map(target, &shared);
 }
 
+/* ---- a program that runs through a site ---- */
+
+static struct rs_text_patch switch_on(void)
+{
+	return (struct rs_text_patch){
+		.at = {SPINNER_TEXT},
+		.size = 5,
+		.old_bytes = {0x0f, 0x1f, 0x44, 0x00, 0x00},
+		.new_bytes = {0xe9, SPINNER_JMP_TO - 5, 0, 0, 0},
+	};
+}
+
+static struct rs_target *run_site(struct seen *seen, struct shared *shared, enum rs_hosted_way way)
+{
+	struct rs_target *target = run_map(seen, shared, "map-site");
+
+	((struct rs_hosted *)target)->way = way;
+	return target;
+}
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static const struct spinner_counts *counts_of(const struct shared *shared)
+{
+	return (const struct spinner_counts *)(uintptr_t)shared->page;
+}
+
+static void wait_more(const uint64_t *word)
+{
+	uint64_t before = load(word);
+
+	for (int i = 0; i < 60000 && load(word) == before; i++)
+		g_usleep(1000);
+	g_assert_cmpuint(load(word), >, before);
+}
+
+/* Threads are in the site while it changes, again and again. */
+static void check_site(enum rs_hosted_way way, bool paused)
+{
+	struct rs_text_patch patch = switch_on();
+	const struct spinner_counts *counts;
+	enum rs_apply_outcome outcome;
+	struct rs_error err = {0};
+	struct rs_target *target;
+	struct shared shared;
+	struct seen seen;
+	uint64_t ns, sent = 0;
+
+	target = run_site(&seen, &shared, way);
+	counts = counts_of(&shared);
+	for (int i = 0; traced(target) && i < 2000; i++) {
+		if (rs_patch_apply(target, &patch, 1, &outcome, &ns, &err))
+			g_error("patch %d: %s", i, err.message);
+		g_assert_cmpint(outcome, ==, RS_APPLY_DONE);
+		g_assert_true((ns > 0) == paused);
+		patch = rs_text_reversed(&patch);
+		/* Signals of this kind are not merged. */
+		sent += !kill(target->pid, SIGRTMIN);
+		if (i % 100 == 0)
+			wait_more(&counts->on);
+		if (i % 100 == 1)
+			wait_more(&counts->off);
+	}
+	for (int i = 0; i < 60000 && load(&counts->signals) < sent; i++)
+		g_usleep(1000);
+	g_assert_cmpuint(load(&counts->signals), ==, sent);
+	g_assert_cmpuint(load(&counts->wrong), ==, 0);
+	g_assert_false(seen.ended);
+	end_map(target, &shared);
+}
+
+static void test_site_stop(void)
+{
+	check_site(RS_HOSTED_STOP, true);
+}
+
+static void test_site_live(void)
+{
+	check_site(RS_HOSTED_LIVE, false);
+}
+
+/* A process that traces all threads of another one, or 0: that is not permitted. */
+static pid_t be_traced(pid_t pid)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t tracer;
+
+	g_assert_cmpint(pipe(ready), ==, 0);
+	tracer = fork();
+	if (tracer == 0) {
+		g_autofree char *path = g_strdup_printf("/proc/%d/task", (int)pid);
+		GDir *dir = g_dir_open(path, 0, NULL);
+		const char *name;
+
+		while ((name = g_dir_read_name(dir)))
+			if (ptrace(PTRACE_SEIZE, atoi(name), NULL, NULL))
+				_exit(1);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;) {
+			int status;
+			pid_t tid = waitpid(-1, &status, __WALL);
+
+			if (tid > 0 && WIFSTOPPED(status))
+				ptrace(PTRACE_CONT, tid, NULL,
+				       status >> 16 ? 0 : (void *)(uintptr_t)WSTOPSIG(status));
+		}
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1) {
+		waitpid(tracer, NULL, 0);
+		tracer = 0;
+	}
+	close(ready[0]);
+	return tracer;
+}
+
+/* Nobody traces a program between two stops. While somebody else does, it is patched as it runs. */
+static void test_other_tracer(void)
+{
+	struct rs_text_patch patch = switch_on(), across = {.at = {SPINNER_TEXT + 6}, .size = 4};
+	const struct spinner_counts *counts;
+	enum rs_apply_outcome outcome;
+	struct rs_error err = {0};
+	struct rs_target *target;
+	struct shared shared;
+	struct seen seen;
+	pid_t tracer;
+	uint64_t ns;
+
+	target = run_site(&seen, &shared, RS_HOSTED_ANY);
+	counts = counts_of(&shared);
+	g_assert_cmpint(rs_process_tracer(target->pid), ==, 0);
+	tracer = traced(target) ? be_traced(target->pid) : 0;
+	if (tracer) {
+		g_assert_cmpint(target->ops->pause(target, &err), ==, -EBUSY);
+		g_assert_nonnull(strstr(err.message, "another tracer, test-hosted"));
+		g_assert_cmpint(rs_patch_apply(target, &patch, 1, &outcome, &ns, &err), ==, 0);
+		g_assert_cmpint(outcome, ==, RS_APPLY_DONE);
+		g_assert_cmpuint(ns, ==, 0);
+		wait_more(&counts->on);
+		/* Not in one word: it has to wait until the other one goes. */
+		g_assert_cmpint(rs_text_read(target, &across, 1, &across.old_bytes, NULL), ==, 0);
+		memcpy(across.new_bytes, across.old_bytes, across.size);
+		g_assert_cmpint(rs_patch_apply(target, &across, 1, &outcome, &ns, &err), ==,
+				-EBUSY);
+		g_assert_cmpint(outcome, ==, RS_APPLY_NOT_TRIED);
+		((struct rs_hosted *)target)->way = RS_HOSTED_STOP;
+		patch = rs_text_reversed(&patch);
+		g_assert_cmpint(rs_patch_apply(target, &patch, 1, &outcome, &ns, &err), ==, -EBUSY);
+		kill(tracer, SIGKILL);
+		waitpid(tracer, NULL, 0);
+		g_assert_cmpint(rs_patch_apply(target, &across, 1, &outcome, &ns, &err), ==, 0);
+		g_assert_cmpint(rs_patch_apply(target, &patch, 1, &outcome, &ns, &err), ==, 0);
+		wait_more(&counts->off);
+	}
+	end_map(target, &shared);
+}
+
+/* Whoever has stopped it is killed: it runs on, has all signals, and stays stopped if it was. */
+static void test_killed_in_stop(void)
+{
+	const struct spinner_counts *counts;
+	struct rs_target *target;
+	struct shared shared;
+	struct seen seen;
+	uint64_t sent = 0;
+
+	target = run_site(&seen, &shared, RS_HOSTED_ANY);
+	counts = counts_of(&shared);
+	for (int i = 0; traced(target) && i < 60; i++) {
+		const uint64_t start = rs_hosted_start_time(target->pid);
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			struct rs_target *other = NULL;
+			struct rs_error err = {0};
+
+			if (rs_hosted_attach(target->pid, start, -1, &other, &err) ||
+			    other->ops->pause(other, &err))
+				g_error("%s", err.message);
+			raise(SIGKILL);
+		}
+		while (sent < (uint64_t)(i + 1) * 5)
+			sent += !kill(target->pid, SIGRTMIN);
+		/* Later and later: before, in and after the stop. */
+		g_usleep((gulong)i * 100);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		wait_more(&counts->off);
+	}
+	for (int i = 0; i < 60000 && load(&counts->signals) < sent; i++)
+		g_usleep(1000);
+	g_assert_cmpuint(load(&counts->signals), ==, sent);
+	end_map(target, &shared);
+}
+
+/*
+ * After execve the old image can be neither read nor written, and the new one only when asked for.
+ */
+static void test_new_image(void)
+{
+	g_autofree char *dir = g_dir_make_tmp("rs-hosted-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(dir, "go-on", NULL);
+	g_autofree char *script =
+		g_strdup_printf("while [ ! -e %s ]; do sleep 0.01; done; exec sleep 60", path);
+	struct rs_text_patch patch = {.size = 1};
+	struct rs_error err = {0};
+	struct rs_target *target;
+	struct seen seen;
+	bool bad = false;
+	uint8_t byte;
+
+	target = run(&seen, SH(script), false);
+	if (traced(target)) {
+		g_autofree char *maps = g_strdup_printf("/proc/%d/maps", (int)target->pid);
+		g_autofree char *comm = g_strdup_printf("/proc/%d/comm", (int)target->pid);
+		g_autofree char *text = NULL, *now = NULL;
+		char *name = NULL;
+
+		g_assert_true(g_file_get_contents(maps, &text, NULL, NULL));
+		patch.at.v = g_ascii_strtoull(text, NULL, 16);
+		g_assert_cmpint(target->ops->read_virt(target, patch.at, &byte, 1, &err), ==, 0);
+		g_assert_true(g_file_set_contents(path, "", 0, NULL));
+		do {
+			g_free(name);
+			g_usleep(1000);
+			g_assert_true(g_file_get_contents(comm, &name, NULL, NULL));
+		} while (strcmp(name, "sleep\n"));
+		g_free(name);
+		g_assert_cmpint(target->ops->read_virt(target, patch.at, &byte, 1, &err), ==,
+				-EFAULT);
+		g_assert_nonnull(strstr(err.message, "executed another program"));
+		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+		g_assert_cmpint(rs_text_write_checked(target, &patch, 1, &bad, NULL), ==, 0);
+		g_assert_true(bad);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		target->ops->booted(target);
+		g_assert_true(g_file_get_contents(maps, &now, NULL, NULL));
+		patch.at.v = g_ascii_strtoull(now, NULL, 16);
+		g_assert_cmpint(target->ops->read_virt(target, patch.at, &byte, 1, &err), ==, 0);
+	}
+	target->ops->destroy(target);
+	g_unlink(path);
+	g_rmdir(dir);
+}
+
 /* A leader that ended before its other threads never stops, and must not delay us. */
 static void test_dead_leader(void)
 {
@@ -386,7 +639,7 @@ static void test_dead_leader(void)
 /* Its text is read and written all the same. */
 static void test_dead_leader_text(void)
 {
-	struct rs_target *target, *other = NULL;
+	struct rs_target *target;
 	struct rs_error err = {0};
 	struct shared shared;
 	struct seen seen;
@@ -403,10 +656,6 @@ static void test_dead_leader_text(void)
 		g_assert_cmpint(target->ops->read_virt(target, (rs_gva_t){16}, &byte, 1, &err), ==,
 				-EFAULT);
 		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
-		/* Its threads have a tracer already. */
-		g_assert_cmpint(rs_hosted_attach(target->pid, rs_hosted_start_time(target->pid),
-						 &other, &err),
-				==, -EPERM);
 	}
 	end_map(target, &shared);
 }
@@ -454,8 +703,11 @@ static void test_group_stop(void)
 	target->ops->destroy(target);
 }
 
-/* A thread that does not stop is waited for once, until it is heard of again. */
-static void test_silent(void)
+/*
+ * A thread that waits in the kernel, and does not stop for us before it leaves it, counts as
+ * stopped; its child, which runs in its memory, is held.
+ */
+static void test_stuck(void)
 {
 	g_autofree char *dir = g_dir_make_tmp("rs-hosted-XXXXXX", NULL);
 	g_autofree char *path = g_build_filename(dir, "go-on", NULL);
@@ -464,21 +716,25 @@ static void test_silent(void)
 	struct rs_error err = {0};
 	struct rs_target *target;
 	struct seen seen;
-	int ret;
 
 	target = run(&seen, argv, false);
 	if (traced(target)) {
 		while (!g_file_test(in, G_FILE_TEST_EXISTS))
 			g_usleep(1000);
-		g_assert_cmpint(target->ops->pause(target, &err), ==, -ETIMEDOUT);
-		for (int i = 0; i < 3; i++)
-			g_assert_cmpint(target->ops->pause(target, &err), ==, -EAGAIN);
-		g_assert_nonnull(strstr(err.message, "since an earlier pause"));
-		g_assert_true(g_file_set_contents(path, "", 0, NULL));
-		while ((ret = target->ops->pause(target, NULL)) == -EAGAIN)
+		for (int i = 0; i < 20; i++) {
+			if (target->ops->pause(target, &err))
+				g_error("pause %d: %s", i, err.message);
+			if (i == 5)
+				g_assert_true(g_file_set_contents(path, "", 0, NULL));
+			/* The child would see the file and end. */
+			g_usleep(i == 5 ? 100000 : 0);
+			g_assert_true(i > 5 || is_state(target->pid, 'D'));
+			g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		}
+		/* It goes on, and nobody has forgotten it in a stop. */
+		for (int i = 0; i < 10000 && cpu_time(target->pid) < 5; i++)
 			g_usleep(1000);
-		g_assert_cmpint(ret, ==, 0);
-		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		g_assert_cmpuint(cpu_time(target->pid), >=, 5);
 	}
 	target->ops->destroy(target);
 	g_unlink(path);
@@ -543,8 +799,8 @@ static void test_attach(void)
 	g_usleep(100000);
 	start = rs_hosted_start_time(pid);
 	g_assert_cmpuint(start, !=, 0);
-	g_assert_cmpint(rs_hosted_attach(pid, start + 1, &target, &err), ==, -ESRCH);
-	if (rs_hosted_attach(pid, start, &target, &err)) {
+	g_assert_cmpint(rs_hosted_attach(pid, start + 1, -1, &target, &err), ==, -ESRCH);
+	if (rs_hosted_attach(pid, start, -1, &target, &err)) {
 		g_test_skip(err.message);
 	} else {
 		for (int i = 0; i < 20; i++) {
@@ -623,7 +879,7 @@ static void test_attach_swarm(void)
 		struct rs_target *target = NULL;
 		struct rs_error err = {0};
 
-		if (rs_hosted_attach(pid, start, &target, &err)) {
+		if (rs_hosted_attach(pid, start, -1, &target, &err)) {
 			/* The first one fails if ptrace is not permitted at all. */
 			if (i || err.code != EPERM)
 				g_error("attach %d: %s", i, err.message);
@@ -646,7 +902,7 @@ static void test_attach_dead_leader(void)
 
 	wait_state(pid, 'Z');
 	start = rs_hosted_start_time(pid);
-	if (rs_hosted_attach(pid, start, &target, &err)) {
+	if (rs_hosted_attach(pid, start, -1, &target, &err)) {
 		g_assert_cmpint(err.code, ==, EPERM);
 		g_test_skip(err.message);
 	} else {
@@ -663,7 +919,7 @@ static void test_attach_dead_leader(void)
 	for (int i = 0; i < 10000 && rs_process_living_task(pid); i++)
 		g_usleep(1000);
 	g_assert_true(is_state(pid, 'Z'));
-	g_assert_cmpint(rs_hosted_attach(pid, start, &target, &err), ==, -ESRCH);
+	g_assert_cmpint(rs_hosted_attach(pid, start, -1, &target, &err), ==, -ESRCH);
 	waitpid(pid, NULL, 0);
 }
 
@@ -764,10 +1020,15 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/pause", test_pause);
 	g_test_add_func("/hosted/exact", test_exact);
 	g_test_add_func("/hosted/neighbours", test_neighbours);
+	g_test_add_func("/hosted/site-stop", test_site_stop);
+	g_test_add_func("/hosted/site-live", test_site_live);
+	g_test_add_func("/hosted/other-tracer", test_other_tracer);
+	g_test_add_func("/hosted/killed-in-stop", test_killed_in_stop);
+	g_test_add_func("/hosted/new-image", test_new_image);
 	g_test_add_func("/hosted/dead-leader", test_dead_leader);
 	g_test_add_func("/hosted/dead-leader-text", test_dead_leader_text);
 	g_test_add_func("/hosted/group-stop", test_group_stop);
-	g_test_add_func("/hosted/silent", test_silent);
+	g_test_add_func("/hosted/stuck", test_stuck);
 	g_test_add_func("/hosted/exec", test_exec);
 	g_test_add_func("/hosted/no-ptrace", test_no_ptrace);
 	g_test_add_func("/hosted/attach", test_attach);

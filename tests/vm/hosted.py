@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs of this host: with debuggers, without their sessions, and those that run already.
+
+    hosted.py RINGSIDE HOSTED_DEMO HOSTED_DEMO_ASAN|-
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import Background, Ringside, check, run_tests, wait_for
+
+RINGSIDE, DEMO, LEAKS = sys.argv[1:4]
+rs = Ringside(RINGSIDE)
+ALL, EVENTS = 'pool:*', 6
+
+
+class Session(Background):
+    def __init__(self, name, *options, program=(DEMO, '600'), **more):
+        super().__init__(rs, 'run', '-q', '--name', name, *options, '--hosted', *program,
+                         ready=lambda: rs('list', '-s', name, '-q').out.count('\n') >= EVENTS, **more)
+        self.name = name
+        self.pid = next(s for s in rs.sessions() if s['name'] == name)['sources'][0]['pid']
+
+    def stat(self):
+        return rs.json('stat', self.name)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def status(pid, key):
+    with open(f'/proc/{pid}/status') as f:
+        return re.search(rf'^{key}:\s*(\S+)', f.read(), re.M)[1]
+
+
+def runs(pid):
+    """Waits until it is not stopped, and gets on."""
+    def ticks():
+        with open(f'/proc/{pid}/stat') as f:
+            fields = f.read().rsplit(')', 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+    before = ticks()
+    wait_for('the program to get on', lambda: ticks() > before)
+    return True
+
+
+def recorded(session):
+    """Waits until it has recorded more."""
+    def written():
+        return sum(cpu['entries'] + cpu['overrun'] for cpu in session.stat()['cpus'])
+    before = written()
+    wait_for('records', lambda: written() > before)
+    return True
+
+
+def switch(session):
+    for verb in ('disable', 'enable'):
+        r = rs(verb, '-s', session.name, ALL)
+        check(r.code == 0 and 'refused' not in r.err and 'not put back' not in r.err, f'{verb}: {r}')
+
+
+def test_debugger():
+    """gdb comes, holds the program, lets it go on, and goes, while events are switched."""
+    if not shutil.which('gdb'):
+        return print('gdb is not here')
+    s = Session('g', '-e', ALL)
+    check(status(s.pid, 'TracerPid') == '0', 'nobody traces the program')
+    with subprocess.Popen(['gdb', '-q', '-nx', '-ex', 'set pagination off', '-ex', 'set confirm off', '-p',
+                           str(s.pid)], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as gdb:
+        def say(*commands):
+            gdb.stdin.write('\n'.join(commands) + '\n')
+            gdb.stdin.flush()
+        wait_for('gdb to have it', lambda: status(s.pid, 'TracerPid') != '0' and status(s.pid, 'State') == 't')
+        patched = s.stat()['patches']
+        switch(s)
+        check(s.stat()['patches'] > patched, 'text is patched while gdb holds the program')
+        say('continue &')
+        wait_for('gdb to let it go on', lambda: status(s.pid, 'State') != 't')
+        switch(s)
+        check(recorded(s), 'and while it goes on in gdb')
+        r = rs('pause', s.name)
+        check(r.code != 0 and 'another tracer, gdb' in r.err, f'a pause is refused: {r}')
+        # Its SIGINT would end the program if it came after gdb has gone.
+        say('interrupt')
+        wait_for('gdb to stop it', lambda: status(s.pid, 'State') == 't')
+        say('detach', 'quit')
+        out = gdb.communicate()[0]
+    check('SIGTRAP' not in out and 'SIGILL' not in out, f'gdb saw nothing of it: {out[-300:]}')
+    wait_for('gdb to go', lambda: status(s.pid, 'TracerPid') == '0')
+    check(rs('pause', s.name).code == 0 and rs('resume', s.name).code == 0, 'it can be paused again')
+    switch(s)
+    check(runs(s.pid) and recorded(s), 'the program goes on')
+    code, _, err = s.end(signal.SIGINT)
+    check(code == 0, f'a good end: {code} {err}')
+
+
+def test_strace():
+    if not shutil.which('strace'):
+        return print('strace is not here')
+    s = Session('s', '-e', ALL)
+    p = subprocess.Popen(['strace', '-f', '-o', '/dev/null', '-p', str(s.pid)], stderr=subprocess.PIPE)
+    wait_for('strace', lambda: status(s.pid, 'TracerPid') != '0')
+    for _ in range(10):
+        switch(s)
+    check(recorded(s), 'events are recorded')
+    p.send_signal(signal.SIGINT)
+    p.communicate()
+    check(runs(s.pid), 'the program goes on')
+    check(s.end(signal.SIGINT)[0] == 0, 'a good end')
+
+
+def test_leaks():
+    """LeakSanitizer stops the program by ptrace at its end. It fails in one that is traced."""
+    if LEAKS == '-':
+        return print('there is no AddressSanitizer')
+    r = rs('run', '-q', '-e', ALL, '--hosted', LEAKS, '0')
+    check(r.code == 0 and 'LeakSanitizer' not in r.err, f'no leak, and it could look: {r}')
+
+
+def test_ways():
+    """Text is written to a program that runs, or is stopped, on whatever CPU."""
+    for way in ('stop', 'live'):
+        s = Session('w', '-e', ALL, env=os.environ | {'RINGSIDE_HOSTED_TEXT': way})
+        for _ in range(30):
+            switch(s)
+        stat = s.stat()
+        check((stat['pause_max_ns'] > 0) == (way == 'stop'), f'{way}: {stat["pause_max_ns"]} ns')
+        check(stat['patch_batches'] >= 60 and recorded(s), f'{way}: {stat["patch_batches"]} batches')
+        check(s.end(signal.SIGINT)[0] == 0, 'a good end')
+
+
+def test_killed():
+    """The session is killed (-9) at any moment, and leaves a program that runs."""
+    for i in range(12):
+        s = Session('k', '-e', ALL)
+        p = subprocess.Popen(['sh', '-c', f'while {RINGSIDE} disable -s k "*" && {RINGSIDE} enable -s k "*"; do :; done'],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.2 + i * 0.013)
+        s.kill()
+        p.wait()
+        check(status(s.pid, 'TracerPid') == '0' and runs(s.pid), f'round {i}: the program runs')
+        os.kill(s.pid, signal.SIGKILL)
+        rs('stop', 'k')
+
+
+# Traces the process, and says so, until its input ends.
+TRACER = """
+import ctypes, sys
+call = ctypes.CDLL(None, use_errno=True).ptrace
+call.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+print(call(0x4206, int(sys.argv[1]), None, None), flush=True)  # PTRACE_SEIZE
+sys.stdin.read()
+"""
+
+
+def test_put_right_later():
+    """Where text may not change while the program runs, a debugger delays that it is put right."""
+    s = Session('o', '-e', ALL)
+    wait_for('patched text', lambda: s.stat()['sites_patched'] >= 3)
+    s.kill()
+    os.environ['RINGSIDE_HOSTED_TEXT'] = 'stop'
+    with subprocess.Popen([sys.executable, '-c', TRACER, str(s.pid)], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as debugger:
+        check(debugger.stdout.readline() == '0\n', 'a debugger has the program')
+        for args in (['attach', 'o'], ['stop', 'o'], ['run', '--name', 'o', '--hosted', '/bin/true']):
+            r = rs(*args)
+            check(r.code == 1 and 'another tracer' in r.err, f'{args[0]}: {r.code} {r.err}')
+            check(args[0] != 'attach' or 'tries again' in r.err, f'what can be done is told: {r.err}')
+            check([s['name'] for s in rs.sessions()] == ['o'], f'the session is there after {args[0]}')
+        debugger.communicate()
+    del os.environ['RINGSIDE_HOSTED_TEXT']
+    r = rs('attach', 'o')
+    check(re.search(r' [1-9]\d* put back', r.err) and 'again' not in r.err, f'put right: {r.err}')
+    os.kill(s.pid, signal.SIGKILL)
+
+
+def main():
+    run_tests([test_debugger, test_strace, test_leaks, test_ways, test_killed, test_put_right_later], sys.argv[4:])
+
+
+main()
