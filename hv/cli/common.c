@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HINT_MAX 60u /* bytes of globs in a hint, and one more */
+
 bool rs_cli_parse(const struct rs_verb *verb, const GOptionEntry *entries, int *argc, char ***argv,
 		  int *code)
 {
@@ -181,13 +183,35 @@ bool rs_cli_tell_problems(char **problems)
 	return *problems;
 }
 
-void rs_cli_hint_off(const char *session)
+/* "'irq:*', 'sched:*', 3 more", as globs that a shell leaves alone. "" if there are none. */
+static char *name_systems(const GPtrArray *systems)
 {
-	if (isatty(STDERR_FILENO))
-		rs_cli_fail(0,
-			    "no event is on. From another terminal: ringside enable %s GLOB; "
-			    "ringside list %s shows them",
-			    session, session);
+	g_autoptr(GTree) set = g_tree_new((GCompareFunc)strcmp);
+	GString *out = g_string_new(NULL);
+	gint left;
+
+	for (guint i = 0; i < systems->len; i++)
+		g_tree_insert(set, systems->pdata[i], NULL);
+	left = g_tree_nnodes(set);
+	for (GTreeNode *node = g_tree_node_first(set); node && out->len < HINT_MAX;
+	     node = g_tree_node_next(node), left--)
+		g_string_append_printf(out, "%s'%s:*'", out->len ? ", " : "",
+				       (const char *)g_tree_node_key(node));
+	if (left)
+		g_string_append_printf(out, ", and %d more", left);
+	return g_string_free(out, FALSE);
+}
+
+void rs_cli_hint_off(const char *session, const GPtrArray *systems, bool runs)
+{
+	g_autofree char *names = name_systems(systems);
+
+	rs_cli_fail(0,
+		    "no event is on, so nothing is traced. %s: ringside enable %s GLOB%s\n"
+		    "GLOB is '*' for all%s%s; ringside list %s shows each",
+		    runs ? "Next time -e GLOB; now, from another terminal" : "To switch some on",
+		    session, runs ? "" : ", from another terminal", *names ? ", or one of " : "",
+		    names, session);
 }
 
 int rs_cli_check_limits(const struct rs_verb *verb, gint64 count, double duration)
@@ -237,6 +261,19 @@ static bool is_session(const char *name)
 	return entry != NULL;
 }
 
+/* A file may have been meant. */
+static int refuse_session(const char *name, GError *error)
+{
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR,
+			    RS_TRACE_SESSION_ERROR_NO_SUCH_SESSION) &&
+	    g_file_test(name, G_FILE_TEST_IS_REGULAR))
+		g_prefix_error(&error,
+			       "'%s' is a file, which `ringside report` shows if it is a "
+			       "trace: ",
+			       name);
+	return rs_cli_fail_gerror(error);
+}
+
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code)
 {
@@ -256,7 +293,7 @@ RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int
 		return NULL;
 	session = rs_trace_client_connect(name, &error);
 	if (!session)
-		*code = rs_cli_fail_gerror(error);
+		*code = refuse_session(name, error);
 	return session;
 }
 
@@ -298,6 +335,11 @@ int rs_cli_find_source(RsDBusSession1 *session, const char *name, guint32 *numbe
 		return RS_CLI_OK;
 	}
 	return rs_cli_fail(RS_CLI_NOT_FOUND, "the session has no source '%s'", name);
+}
+
+const char *rs_cli_plural(uint64_t n, const char *ending)
+{
+	return n == 1 ? "" : ending;
 }
 
 static void print_line(JsonNode *node)

@@ -112,8 +112,8 @@ static void stat_text(const RsTraceStat *stat, GPtrArray *events, GPtrArray *cpu
 	}
 	g_string_append_printf(out,
 			       "\n%" G_GUINT64_FORMAT
-			       " events in %.6f s (%.1f/s), %" G_GUINT64_FORMAT " lost\n",
-			       total->events, (double)span / 1e9,
+			       " event%s in %.6f s (%.1f/s), %" G_GUINT64_FORMAT " lost\n",
+			       total->events, rs_cli_plural(total->events, "s"), (double)span / 1e9,
 			       rs_trace_stat_rate(total->events, span), total->lost);
 }
 
@@ -182,7 +182,8 @@ static void group_text(const struct rs_cli_figures *f, const RsTraceHistGroup *g
 		g_string_append_c(out, ' ');
 		rs_cli_append_cell(out, group->label, 0);
 	}
-	g_string_append_printf(out, ": %" G_GUINT64_FORMAT " values", group->count);
+	g_string_append_printf(out, ": %" G_GUINT64_FORMAT " value%s", group->count,
+			       rs_cli_plural(group->count, "s"));
 	if (group->amounts)
 		g_string_append_printf(out, ", %.9g to %.9g, mean %.9g", group->least,
 				       group->greatest, group->mean);

@@ -78,15 +78,27 @@ static void count(RsDBusSession1 *session, struct rs_printer_head *head)
 /* A session whose agents have not reported yet may have been asked for events. */
 static void hint_off(RsDBusSession1 *session)
 {
-	g_autoptr(GVariant) totals = NULL;
+	g_autoptr(GPtrArray) systems = g_ptr_array_new();
+	g_autoptr(GVariant) totals = NULL, events = NULL;
 	guint64 on = 1;
 
 	if (!rs_dbus_session1_call_stat_sync(session, rs_trace_client_no_options(), &totals, NULL,
 					     NULL, NULL))
 		return;
 	g_variant_lookup(totals, "events_enabled", "t", &on);
-	if (!on && g_strcmp0(rs_dbus_session1_get_state(session), "running") == 0)
-		rs_cli_hint_off(rs_dbus_session1_get_name(session));
+	if (on || g_strcmp0(rs_dbus_session1_get_state(session), "running") != 0 ||
+	    !rs_dbus_session1_call_list_sync(session, "", rs_trace_client_no_options(), &events,
+					     NULL, NULL, NULL))
+		return;
+	for (gsize i = 0; i < g_variant_n_children(events); i++) {
+		g_autoptr(GVariant) event = g_variant_get_child_value(events, i);
+		const char *system;
+
+		/* It lies in `events`. */
+		if (g_variant_lookup(event, "system", "&s", &system))
+			g_ptr_array_add(systems, (char *)system);
+	}
+	rs_cli_hint_off(rs_dbus_session1_get_name(session), systems, false);
 }
 
 int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,

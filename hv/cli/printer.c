@@ -42,11 +42,6 @@ struct rs_printer {
 	struct rs_printer_stats stats;
 };
 
-void rs_printer_style_clear(struct rs_printer_style *style)
-{
-	g_clear_pointer(&style->time, g_free);
-}
-
 /* ---- on the pump's thread ---- */
 
 static bool is_over(const struct rs_printer *p)
@@ -101,6 +96,7 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 	const RsTraceTextStyle style =
 		(config->style.bare ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
 		(config->style.ns ? RS_TRACE_TEXT_NS : RS_TRACE_TEXT_NONE) |
+		(config->style.color ? RS_TRACE_TEXT_COLOR : RS_TRACE_TEXT_NONE) |
 		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE) |
 		(named ? RS_TRACE_TEXT_SOURCE : RS_TRACE_TEXT_NONE);
 
@@ -150,6 +146,17 @@ static gboolean on_round(gpointer data)
 
 /* ---- on the owner's thread ---- */
 
+int rs_printer_style_take(const struct rs_verb *verb, struct rs_printer_style *style, int fd)
+{
+	return rs_cli_color_take(verb, style->when, fd, &style->color);
+}
+
+void rs_printer_style_clear(struct rs_printer_style *style)
+{
+	g_clear_pointer(&style->when, g_free);
+	g_clear_pointer(&style->time, g_free);
+}
+
 void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region)
 {
 	head->cpus = MAX(head->cpus, region->header.ring_count);
@@ -188,6 +195,17 @@ static void on_done(gpointer data)
 		p->config.done(p->config.data);
 }
 
+static void append_header(GString *out, const struct rs_printer_config *config)
+{
+	g_autoptr(GString) header = g_string_new(NULL);
+
+	rs_trace_text_header(header, config->head->entries, config->head->written,
+			     config->head->cpus);
+	g_string_truncate(header, header->len - 1);
+	rs_cli_append_painted(out, config->style.color, RS_COLOR_FAINT, header->str);
+	g_string_append_c(out, '\n');
+}
+
 struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 {
 	struct rs_printer *p = g_new0(struct rs_printer, 1);
@@ -202,8 +220,7 @@ struct rs_printer *rs_printer_create(const struct rs_printer_config *config)
 	p->printed = g_ptr_array_new_with_free_func(free_printed);
 	if (config->fd >= 0) {
 		if (config->head && !config->json && !config->show)
-			rs_trace_text_header(p->out, config->head->entries, config->head->written,
-					     config->head->cpus);
+			append_header(p->out, config);
 		pump.sink = p->follower = rs_trace_follower_new(&follower);
 	}
 	p->pump = rs_trace_pump_new(&pump);

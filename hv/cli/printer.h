@@ -12,6 +12,7 @@
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
+#include "cli/color.h"
 #include "cli/line_time.h"
 
 #include <rs-trace-cmdline.h>
@@ -38,15 +39,17 @@ struct rs_printer_head {
 typedef void (*rs_printer_show)(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
 				RsTraceTextStyle style, void *data);
 
-/* How lines of text look, as options of a verb: RS_PRINTER_STYLE_OPTIONS(style). */
+/*
+ * How lines of text look, as options of a verb: RS_PRINTER_STYLE_OPTIONS(style). `when` is what
+ * --color was given, and of rs_printer_style_take(), which sets `color`.
+ */
 struct rs_printer_style {
 	gboolean bare, ns;
 	char *time; /* of --time; NULL: not given */
+	char *when;
+	bool color;
 };
 typedef struct rs_printer_style RsPrinterStyle; /* for g_auto() */
-
-void rs_printer_style_clear(struct rs_printer_style *style);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsPrinterStyle, rs_printer_style_clear)
 
 #define RS_PRINTER_STYLE_OPTIONS(style)                                                            \
 	{"short",                                                                                  \
@@ -57,10 +60,16 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsPrinterStyle, rs_printer_style_clear)
 	 "Events without their system: switch in place of sched:switch",                           \
 	 NULL},                                                                                    \
 		RS_LINE_TIME_OPTION((style).time),                                                 \
-	{                                                                                          \
-		"ns", 0, 0, G_OPTION_ARG_NONE, &(style).ns,                                        \
-			"Times in nanoseconds, in place of microseconds", NULL                     \
-	}
+		{"ns",        0,                                                                   \
+		 0,           G_OPTION_ARG_NONE,                                                   \
+		 &(style).ns, "Times in nanoseconds, in place of microseconds",                    \
+		 NULL},                                                                            \
+		RS_CLI_COLOR_OPTION((style).when)
+
+/* Takes --color, for lines that go to `fd` as rs_cli_color_take() has it. Its exit code. */
+int rs_printer_style_take(const struct rs_verb *verb, struct rs_printer_style *style, int fd);
+void rs_printer_style_clear(struct rs_printer_style *style);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsPrinterStyle, rs_printer_style_clear)
 
 struct rs_printer_config {
 	/* Records that are not wanted are not shown; NULL: all are. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_recording_options.h"
 
+#include <unistd.h>
+
 int rs_run_recording_options_check(const struct rs_verb *verb,
 				   const struct rs_run_recording_options *options, bool quiet,
 				   struct rs_run_recording_config *record)
@@ -21,6 +23,11 @@ int rs_run_recording_options_check(const struct rs_verb *verb,
 	record->file.force = options->force;
 	record->quiet = record->alone = quiet;
 	return rs_recording_options_check(verb, limits, &record->recording, &record->file);
+}
+
+int rs_run_recording_text_fd(const struct rs_run_recording_options *options)
+{
+	return !options->text || g_str_equal(options->text, "-") ? STDOUT_FILENO : -1;
 }
 
 void rs_run_recording_options_clear(struct rs_run_recording_options *options)

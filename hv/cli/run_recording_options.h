@@ -34,6 +34,8 @@ struct rs_run_recording_options {
 int rs_run_recording_options_check(const struct rs_verb *verb,
 				   const struct rs_run_recording_options *options, bool quiet,
 				   struct rs_run_recording_config *record);
+/* Where the trace is printed, for rs_cli_color_take(). */
+int rs_run_recording_text_fd(const struct rs_run_recording_options *options);
 void rs_run_recording_options_clear(struct rs_run_recording_options *options);
 
 #endif

@@ -333,14 +333,23 @@ static bool look_for_matches(struct runner *runner, const char *when)
 static void hint_off(const struct runner *runner)
 {
 	const struct rs_runner_config *config = runner->config;
+	g_autoptr(GPtrArray) systems = g_ptr_array_new();
+	g_autoptr(GArray) list = NULL;
 	struct rs_source_stat stat;
 
 	/* Whoever asked for events learns that there are none. A script reads JSON. */
 	if (config->enable || config->quiet || (config->json && runner->out_fd == STDOUT_FILENO))
 		return;
 	rs_session_stat(runner->session, &stat);
-	if (!stat.events_on)
-		rs_cli_hint_off(rs_session_name(runner->session));
+	if (stat.events_on)
+		return;
+	list = rs_session_list(runner->session, NULL);
+	for (guint i = 0; i < list->len; i++)
+		g_ptr_array_add(
+			systems,
+			(char *)g_array_index(list, struct rs_session_event, i).event->system);
+	if (list->len)
+		rs_cli_hint_off(rs_session_name(runner->session), systems, true);
 }
 
 /* Providers may need a moment after the agent's hello. */
@@ -765,6 +774,8 @@ static void finish(struct runner *runner)
 	/* The session ended before on_settled() could tell it. */
 	if (runner->watches[ON_SETTLED] && !runner->code)
 		look_for_matches(runner, "");
+	if (runner->config->claim)
+		rs_rundir_say(runner->config->claim, RS_TRACE_RUNDIR_ENDING);
 	/* First restore the text: a guest that goes on running must be as it was. */
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));

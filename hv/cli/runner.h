@@ -38,6 +38,7 @@ struct rs_runner_config {
 	double duration;    /* seconds; 0: until the guest ends */
 	uint64_t count;     /* records to print; 0: no limit */
 	RsTraceFrom from;
+	struct rs_rundir_claim *claim; /* its place, where it says that it ends; NULL: none */
 	/* Called right after the session has started; may be NULL. */
 	int (*started)(struct rs_session *session, void *data, struct rs_error *err);
 	void *data;

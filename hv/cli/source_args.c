@@ -56,7 +56,35 @@ static int check_domain(const struct rs_verb *verb, const struct rs_source_args 
 	return 0;
 }
 
-static int check(const struct rs_verb *verb, const struct rs_source_args *a, int argc)
+/* What more than one source was named by. */
+static int refuse_several(const struct rs_verb *verb, const struct rs_source_args *a, int argc,
+			  char **argv)
+{
+	const char *option = a->demo ? "--demo" : a->domain ? "--domain" : NULL;
+	const char *second = a->demo && a->domain ? "--domain" : "--hosted";
+
+	if (option && argc > 1)
+		return rs_cli_usage(verb,
+				    "%s is the guest, so '%s' is one too many: leave one of them "
+				    "out, or put --and between two guests",
+				    option, argv[1]);
+	if (a->hosted && argc > 1)
+		return rs_cli_usage(verb,
+				    "'%s' before --hosted would be another guest: a program and "
+				    "its arguments stand after --hosted",
+				    argv[1]);
+	if (option)
+		return rs_cli_usage(verb,
+				    "%s and %s are two guests: leave one of them out, or put --and "
+				    "between them",
+				    option, second);
+	return rs_cli_usage(verb,
+			    "'%s' and '%s' are two kernels: put --and between them. A program and "
+			    "its arguments stand after --hosted",
+			    argv[1], argv[2]);
+}
+
+static int check(const struct rs_verb *verb, const struct rs_source_args *a, int argc, char **argv)
 {
 	int sources = argc - 1 + (a->hosted != NULL) + (a->demo != FALSE) + (a->domain != NULL);
 
@@ -66,9 +94,7 @@ static int check(const struct rs_verb *verb, const struct rs_source_args *a, int
 		return rs_cli_usage(verb, "one of KERNEL, --demo, --domain and --hosted PROGRAM is "
 					  "needed");
 	if (sources > 1)
-		return rs_cli_usage(verb,
-				    "one source is expected here, not %d: another goes after --and",
-				    sources);
+		return refuse_several(verb, a, argc, argv);
 	if (a->hosted && (a->initrd || a->append || a->memory || a->accel || a->serial))
 		return rs_cli_usage(
 			verb, "--accel, --append, --initrd, --mem and --serial are for kernels");
@@ -128,7 +154,7 @@ struct rs_source_args *rs_source_args_parse(const struct rs_verb *verb, const GO
 	a->hosted = split_hosted(&argc, argv);
 	argv[argc] = NULL;
 	if (parse(verb, a, more, &argc, &argv, code)) {
-		*code = check(verb, a, argc);
+		*code = check(verb, a, argc, argv);
 		a->kernel = g_strdup(argc > 1 ? argv[1] : NULL);
 		if (!*code)
 			return a;

@@ -7,19 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Two decimals, but never 0.00 for a number that is not 0. */
-static void append_per_event(GString *out, uint64_t exits, uint64_t events)
-{
-	double each = events ? (double)exits / (double)events : 0;
-
-	if (!events)
-		return;
-	if (each < 0.01)
-		g_string_append(out, ", less than 0.01 for each event");
-	else
-		g_string_append_printf(out, ", %.2f for each event", each);
-}
-
 /* What the output's reader did not get. A guest may claim any number of records. */
 static uint64_t not_read(uint64_t written, const struct rs_printer_stats *printed)
 {
@@ -59,8 +46,9 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 				       " for want of a ring, %" PRIu64 " to deep nesting\n",
 				       s->lost_no_ring, s->lost_nested);
 	if (printed->bad_records)
-		g_string_append_printf(out, "# bad: %" PRIu64 " records made no sense\n",
-				       printed->bad_records);
+		g_string_append_printf(out, "# bad: %" PRIu64 " record%s made no sense\n",
+				       printed->bad_records,
+				       rs_cli_plural(printed->bad_records, "s"));
 	if (s->self_patch)
 		g_string_append_printf(out, "# patches: by the guest itself, %" PRIu64 " refused\n",
 				       s->sites_refused);
@@ -69,19 +57,14 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 			out,
 			"# patches: %" PRIu64 " in %" PRIu64 " batch%s; %" PRIu64
 			" site%s, %" PRIu64 " refused; pause last %.1f us, max %.1f us\n",
-			s->patches, s->batches, s->batches == 1 ? "" : "es", s->sites,
-			s->sites == 1 ? "" : "s", s->sites_refused, (double)s->pause_last_ns / 1e3,
-			(double)s->pause_max_ns / 1e3);
-	if (exits) {
-		/* An event causes no exit, so say that the quotient counts exits of any reason. */
-		g_string_append_printf(
-			out, "# exits: %" PRIu64 " for any reason (timers, console, page faults …)",
-			exits);
-		/* Not all sources have exits that are counted. */
-		if (!several)
-			append_per_event(out, exits, s->written - s->before.written);
-		g_string_append_c(out, '\n');
-	}
+			s->patches, s->batches, rs_cli_plural(s->batches, "es"), s->sites,
+			rs_cli_plural(s->sites, "s"), s->sites_refused,
+			(double)s->pause_last_ns / 1e3, (double)s->pause_max_ns / 1e3);
+	if (exits)
+		g_string_append_printf(out,
+				       "# exits: %" PRIu64 ", by timers, console, page faults, "
+				       "doorbells …; an event by itself causes none\n",
+				       exits);
 	/* Where nothing but the agent's hello comes that way, as in a QEMU, it says nothing. */
 	if (exits || s->bad_hypercalls || s->target.doorbells)
 		g_string_append_printf(
@@ -91,7 +74,7 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 		g_string_append_printf(out,
 				       "# untraced: %" PRIu64 " program%s found no free region, "
 				       "as they say (--regions)\n",
-				       s->turned_away, s->turned_away == 1 ? "" : "s");
+				       s->turned_away, rs_cli_plural(s->turned_away, "s"));
 	return g_string_free(out, FALSE);
 }
 

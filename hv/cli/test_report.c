@@ -2,6 +2,8 @@
 /* The dispatcher, what formats share, and the text for people. */
 #include "cli/test_report_private.h"
 
+#include "cli/color.h"
+
 #include <rs-trace-escape.h>
 #include <string.h>
 
@@ -108,15 +110,6 @@ void rs_test_report_append_totals(GString *out, const struct rs_test_report *rep
 
 /* ---- for people ---- */
 
-static void append_word(GString *out, const struct rs_test_report *report, const char *colour,
-			const char *word)
-{
-	if (report->colour)
-		g_string_append_printf(out, "\033[%sm%s\033[0m", colour, word);
-	else
-		g_string_append(out, word);
-}
-
 static void append_lines(GString *out, char **lines)
 {
 	for (; lines && *lines; lines++)
@@ -160,7 +153,7 @@ static void human_add(struct rs_test_report *report, const struct rs_test_outcom
 {
 	switch (outcome->verdict) {
 	case RS_TEST_PASSED:
-		append_word(out, report, "32", "ok");
+		rs_cli_append_painted(out, report->colour, RS_COLOR_GOOD, "ok");
 		g_string_append(out, "   ");
 		rs_test_report_append(out, outcome->name);
 		g_string_append(out, "  (");
@@ -173,9 +166,9 @@ static void human_add(struct rs_test_report *report, const struct rs_test_outcom
 	case RS_TEST_BROKEN:
 	case RS_TEST_NOT_RUN:
 		if (outcome->verdict == RS_TEST_SKIPPED)
-			append_word(out, report, "33", "skip");
+			rs_cli_append_painted(out, report->colour, RS_COLOR_WARN, "skip");
 		else
-			append_word(out, report, "31", "FAIL");
+			rs_cli_append_painted(out, report->colour, RS_COLOR_BAD, "FAIL");
 		g_string_append_c(out, ' ');
 		rs_test_report_append(out, outcome->name);
 		g_string_append(out, ": ");

@@ -89,9 +89,14 @@ void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_ma
 /* Prints each problem of an answer as rs_cli_fail() does. True: there is one: done in part. */
 bool rs_cli_tell_problems(char **problems);
 /*
- * Tells on a terminal that nothing will be seen, since no event is on, and how to switch some on.
+ * Tells that nothing will be seen, since no event is on, and what can be switched on. `systems`: of
+ * the events that there are, in any order and any number of times. `runs`: this process is the
+ * session, whose -e could have done so.
  */
-void rs_cli_hint_off(const char *session);
+void rs_cli_hint_off(const char *session, const GPtrArray *systems, bool runs);
+
+/* What ends a word for `n` things: nothing for one, else `ending`. */
+const char *rs_cli_plural(uint64_t n, const char *ending);
 
 /* Prints a finished builder's root on standard output: a line, or one for each item of an array. */
 void rs_cli_print_json(JsonBuilder *builder);

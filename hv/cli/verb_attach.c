@@ -139,7 +139,7 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
-	bool owes, lives;
+	bool owes, lives, ran;
 	int code;
 
 	old = rs_trace_rundir_find(name, &error);
@@ -152,10 +152,12 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 	code = rs_launch_attach(old, &session, &lines, &err);
 	say_lines(lines);
 	code = add_host(host, code, session, &err);
-	if (code)
-		code = rs_cli_fail_error(&err);
-	else
+	runner->claim = claim;
+	ran = !code;
+	if (ran)
 		code = rs_runner_run(session, runner);
+	else
+		code = rs_cli_fail_error(&err);
 	owes = rs_launch_owes(old);
 	if (owes)
 		rs_cli_fail(0,
@@ -166,6 +168,8 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 	lives = rs_launch_lives(old);
 	if (code && !owes && !lives)
 		rs_launch_end(old, NULL);
+	if (ran && lives && !owes)
+		rs_rundir_say(claim, RS_TRACE_RUNDIR_DETACHED);
 	rs_rundir_release(claim, owes || lives);
 	return code;
 }
@@ -220,6 +224,7 @@ static int attach_other(const struct options *o)
 		code = rs_cli_fail_error(&err);
 	} else {
 		runner.data = via;
+		runner.claim = claim;
 		code = rs_runner_run(session, &runner);
 	}
 	/* What could not be put right is tried again. */
@@ -298,6 +303,8 @@ static int check(const struct rs_verb *verb, struct options *o)
 	struct rs_runner_config *runner = &o->runner;
 	int code = rs_cli_check_limits(verb, o->count, runner->duration);
 
+	if (!code)
+		code = rs_printer_style_take(verb, &o->style, rs_run_recording_text_fd(&o->to));
 	runner->json = o->json;
 	runner->style = o->style;
 	runner->time = &o->time;
@@ -391,7 +398,6 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	}
 	rs_trace_selection_free(runner->view);
 	rs_cli_choice_clear(&o.choice);
-	rs_printer_style_clear(&o.style);
 	g_free(o.shm);
 	g_free(o.qmp);
 	g_free(o.uri);
@@ -403,6 +409,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(runner->faults);
 	rs_run_recording_options_clear(&o.to);
 	rs_cli_symbols_clear(&o.symbols);
+	rs_printer_style_clear(&o.style);
 	return code;
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/color.h"
+#include "cli/list_fields.h"
 #include "cli/list_kept.h"
 #include "cli/list_providers.h"
 #include "cli/list_sites.h"
 #include "cli/select.h"
+#include "cli/table.h"
 
 #include "filter/nearest.h"
 #include "session/owners.h"
@@ -10,6 +13,7 @@
 #include <rs-trace-rundir.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct row {
 	GVariant *dict; /* owns the texts below */
@@ -73,25 +77,30 @@ static void read_key(struct row *row, const char *key, GVariant *value)
 }
 
 /*
- * Reads the next row. A missing key becomes 0, FALSE, "" or NULL. To be called until it returns
- * FALSE, which frees the row. Goes through the keys once: there may be thousands of rows, and each
- * lookup would go through them again.
+ * A missing key becomes 0, FALSE, "" or NULL. Goes through the keys once: there may be thousands of
+ * rows, and each lookup would go through them again.
  */
-static gboolean next_row(GVariantIter *iter, struct row *row)
+static void read_row(GVariant *dict, struct row *row)
 {
-	GVariant *dict = g_variant_iter_next_value(iter), *value;
+	GVariant *value;
 	GVariantIter keys;
 	const char *key;
 
-	g_clear_pointer(&row->owners, g_variant_unref);
-	g_clear_pointer(&row->dict, g_variant_unref);
-	*row = (struct row){
-		.dict = dict, .source = "", .system = "", .name = "", .filter = "", .note = ""};
-	if (!dict)
-		return FALSE;
+	row->source = row->system = row->name = row->filter = row->note = "";
 	g_variant_iter_init(&keys, dict);
 	while (g_variant_iter_loop(&keys, "{&sv}", &key, &value))
 		read_key(row, key, value);
+}
+
+/* Reads the next row. To be called until it returns FALSE, which frees the row. */
+static gboolean next_row(GVariantIter *iter, struct row *row)
+{
+	g_clear_pointer(&row->owners, g_variant_unref);
+	g_clear_pointer(&row->dict, g_variant_unref);
+	*row = (struct row){.dict = g_variant_iter_next_value(iter)};
+	if (!row->dict)
+		return FALSE;
+	read_row(row->dict, row);
 	return TRUE;
 }
 
@@ -170,55 +179,115 @@ static char *keyword_of(const struct row *row)
 	return g_strdup_printf("0x%" G_GINT64_MODIFIER "x", row->keyword);
 }
 
-/* Characters of the longest keyword; 0: no event has a level or a keyword. */
-static int keyword_width(GVariant *events)
+/* Some event has a level or a keyword. */
+static bool any_level(GVariant *events)
 {
 	GVariantIter iter;
 	struct row row = {0};
-	gsize width = 0;
+	bool any = false;
 
 	g_variant_iter_init(&iter, events);
-	while (next_row(&iter, &row)) {
-		g_autofree char *keyword = keyword_of(&row);
-
-		if (row.level || row.keyword)
-			width = MAX(width, MAX(strlen(keyword), strlen("KEYWORD")));
-	}
-	return (int)width;
+	while (next_row(&iter, &row))
+		any |= row.level || row.keyword;
+	return any;
 }
 
-static void print_level(const struct row *row, int width)
-{
-	g_autofree char *keyword = keyword_of(row);
+/* An event's row with the name that is shown of it, which the rows are sorted by. */
+struct named {
+	char *name;
+	GVariant *dict;
+};
 
-	if (row->level)
-		printf("%5u %-*s ", row->level, width, keyword);
-	else
-		printf("%5s %-*s ", "", width, keyword);
+static void clear_named(gpointer data)
+{
+	struct named *named = data;
+
+	g_free(named->name);
+	g_variant_unref(named->dict);
 }
 
-static void print_table(GVariant *events, GHashTable *shared)
+static gint compare_named(gconstpointer a, gconstpointer b)
 {
-	const int width = keyword_width(events);
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+/* All rows by name, of struct named. */
+static GArray *sorted(GVariant *events, GHashTable *shared)
+{
+	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct named));
 	GVariantIter iter;
 	struct row row = {0};
 
-	printf("%5s %-3s %5s  ", "ID", "ON", "SITES");
-	if (width)
-		printf("%5s %-*s ", "LEVEL", width, "KEYWORD");
-	printf("EVENT\n");
+	g_array_set_clear_func(list, clear_named);
 	g_variant_iter_init(&iter, events);
 	while (next_row(&iter, &row)) {
-		g_autofree char *wishes = describe_wishes(&row);
-		g_autofree char *note = rs_trace_escape(row.note, -1, NULL);
-		g_autofree char *name = full_name(&row, shared);
+		const struct named named = {full_name(&row, shared), g_variant_ref(row.dict)};
 
-		printf("%5u %-3s %5u  ", row.id, row.enabled ? "on" : "-", row.sites);
-		if (width)
-			print_level(&row, width);
-		printf("%s%s%s%s%s%s\n", name, *wishes ? "  " : "", wishes, *note ? "  (" : "",
-		       note, *note ? ")" : "");
+		g_array_append_val(list, named);
 	}
+	g_array_sort(list, compare_named);
+	return list;
+}
+
+/* What the last column has: name, wishes and note. */
+static char *last_cell(const struct row *row, const char *name)
+{
+	g_autofree char *wishes = describe_wishes(row);
+
+	return g_strconcat(name, *wishes ? "  " : "", wishes, *row->note ? "  (" : "", row->note,
+			   *row->note ? ")" : "", NULL);
+}
+
+static void add_fields_line(struct rs_cli_table *table, const RsTraceEvent *event)
+{
+	g_autoptr(GString) line = g_string_new("      ");
+
+	for (guint i = 0; event && i < event->n_fields; i++) {
+		g_string_append_c(line, ' ');
+		rs_cli_fields_append(line, &event->fields[i]);
+	}
+	rs_cli_table_line(table, event ? line->str : "       (not known)");
+}
+
+/* `fields` NULL: they are not shown. */
+static void add_row(struct rs_cli_table *table, const struct row *row, const char *name,
+		    const struct rs_cli_fields *fields, bool has_levels)
+{
+	g_autofree char *keyword = keyword_of(row), *last = last_cell(row, name);
+
+	rs_cli_table_addf(table, "%u", row->id);
+	rs_cli_table_add(table, row->enabled ? "on" : "-", row->enabled ? RS_COLOR_GOOD : NULL);
+	rs_cli_table_addf(table, "%u", row->sites);
+	if (has_levels && row->level)
+		rs_cli_table_addf(table, "%u", row->level);
+	else if (has_levels)
+		rs_cli_table_add(table, "", NULL);
+	if (has_levels)
+		rs_cli_table_add(table, row->level ? keyword : "", NULL);
+	rs_cli_table_add(table, last, NULL);
+	if (fields)
+		add_fields_line(table, rs_cli_fields_event(fields, row->source_number, row->id));
+}
+
+static void print_table(GVariant *events, GHashTable *shared, const struct rs_cli_fields *fields,
+			bool color)
+{
+	static const char *const with[] = {">ID",     "ON",    ">SITES", ">LEVEL",
+					   "KEYWORD", "EVENT", NULL};
+	static const char *const without[] = {">ID", "ON", ">SITES", "EVENT", NULL};
+	const bool has_levels = any_level(events);
+	g_autoptr(rs_cli_table) table = rs_cli_table_new(has_levels ? with : without, color);
+	g_autoptr(GArray) list = sorted(events, shared);
+
+	for (guint i = 0; i < list->len; i++) {
+		const struct named *named = &g_array_index(list, struct named, i);
+		struct row row = {0};
+
+		read_row(named->dict, &row);
+		add_row(table, &row, named->name, fields, has_levels);
+		g_clear_pointer(&row.owners, g_variant_unref);
+	}
+	rs_cli_table_print(table);
 }
 
 static void add_wishes(JsonBuilder *b, GVariant *owners)
@@ -251,7 +320,20 @@ static void add_keyword(JsonBuilder *b, guint64 keyword)
 	rs_cli_add_text(b, "keyword", text);
 }
 
-static void print_json(GVariant *events)
+static void add_fields(JsonBuilder *b, const RsTraceEvent *event)
+{
+	json_builder_set_member_name(b, "fields");
+	json_builder_begin_array(b);
+	for (guint i = 0; event && i < event->n_fields; i++) {
+		json_builder_begin_object(b);
+		rs_cli_add_text(b, "name", event->fields[i].name);
+		rs_cli_add_text(b, "type", rs_cli_field_type(&event->fields[i]));
+		json_builder_end_object(b);
+	}
+	json_builder_end_array(b);
+}
+
+static void print_json(GVariant *events, const struct rs_cli_fields *fields)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 	GVariantIter iter;
@@ -280,6 +362,8 @@ static void print_json(GVariant *events)
 		json_builder_set_member_name(b, "sites");
 		json_builder_add_int_value(b, row.sites);
 		rs_cli_add_text(b, "note", row.note);
+		if (fields)
+			add_fields(b, rs_cli_fields_event(fields, row.source_number, row.id));
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
@@ -288,15 +372,10 @@ static void print_json(GVariant *events)
 
 static void print_names(GVariant *events, GHashTable *shared)
 {
-	GVariantIter iter;
-	struct row row = {0};
+	g_autoptr(GArray) list = sorted(events, shared);
 
-	g_variant_iter_init(&iter, events);
-	while (next_row(&iter, &row)) {
-		g_autofree char *name = full_name(&row, shared);
-
-		puts(name);
-	}
+	for (guint i = 0; i < list->len; i++)
+		puts(g_array_index(list, struct named, i).name);
 }
 
 /* The rows of events that the owner has asked about. Takes `events`. */
@@ -411,16 +490,20 @@ static int no_match(RsDBusSession1 *session, GVariant *all, const char *glob)
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *name = NULL, *owner = NULL, *glob = NULL;
+	g_autofree char *name = NULL, *owner = NULL, *glob = NULL, *when = NULL;
 	g_auto(RsCliSelect) select = {0};
 	gboolean json = FALSE, names = FALSE, providers = FALSE, kept = FALSE;
-	gboolean sites = FALSE;
+	gboolean sites = FALSE, verbose = FALSE;
+	bool color;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{"owner", 0, 0, G_OPTION_ARG_STRING, &owner,
 		 "Only events of which OWNER wants something", "OWNER"},
 		RS_CLI_SELECT_OPTIONS(select),
+		{"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Show the fields of each event",
+		 NULL},
+		RS_CLI_COLOR_OPTION(when),
 		{"names", 'q', 0, G_OPTION_ARG_NONE, &names, "Print only system:name", NULL},
 		{"kept", 'k', 0, G_OPTION_ARG_NONE, &kept, "List what is kept for events that come",
 		 NULL},
@@ -431,6 +514,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(GHashTable) shared = NULL;
+	g_autoptr(rs_cli_fields) fields = NULL;
 	g_autoptr(GVariant) all = NULL, events = NULL, unmet = NULL;
 	GError *error = NULL;
 	int code, needed;
@@ -438,6 +522,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
 	code = rs_cli_select_check(verb, &select);
+	if (code == RS_CLI_OK)
+		code = rs_cli_color_take(verb, when, STDOUT_FILENO, &color);
 	if (code != RS_CLI_OK)
 		return code;
 	/* A single argument is a session's name if such a session runs, else a glob. */
@@ -452,6 +538,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 				    "--providers lists all, whoever wants which of their events");
 	if (kept && (argc > 1 || names || providers || rs_cli_select_any(&select)))
 		return rs_cli_usage(verb, "--kept lists all of it, or that of --owner");
+	if (verbose && (names || providers || kept || sites))
+		return rs_cli_usage(verb, "-v shows the fields of events");
 	if (sites && (names || owner || providers || kept))
 		return rs_cli_usage(verb, "--sites lists sites of events that match");
 	if (providers)
@@ -480,12 +568,14 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (owner)
 		events = only_of(events, owner);
 	shared = find_shared(all);
+	if (verbose)
+		fields = rs_cli_fields_read(session);
 	if (json)
-		print_json(events);
+		print_json(events, fields);
 	else if (names)
 		print_names(events, shared);
 	else
-		print_table(events, shared);
+		print_table(events, shared, fields, color);
 	if (unmet)
 		rs_cli_print_unmet(unmet, owner, glob, true);
 	return RS_CLI_OK;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/attach_domain.h"
+#include "cli/color.h"
+#include "cli/table.h"
 #include "cli/verb.h"
 
-#include <rs-trace-escape.h>
 #include <rs-trace-rundir.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* What a session may take to connect, and to say what it is. Others are waiting to be shown. */
 #define LIMIT_MS 2000
@@ -33,6 +36,16 @@ static GPtrArray *sources_of_file(const RsTraceRundirEntry *entry, char *state)
 	return list;
 }
 
+static const char *state_of_file(const RsTraceRundirEntry *entry)
+{
+	if (entry->live)
+		return entry->said ? RS_TRACE_RUNDIR_ENDING : "starting";
+	if (!rs_trace_rundir_entry_lost(entry))
+		return "dead";
+	return g_strcmp0(entry->said, RS_TRACE_RUNDIR_DETACHED) == 0 ? RS_TRACE_RUNDIR_DETACHED
+								     : "lost";
+}
+
 /* What the session says about itself. If it does not answer, what its file says. */
 static struct shown look(const RsTraceRundirEntry *entry)
 {
@@ -40,7 +53,8 @@ static struct shown look(const RsTraceRundirEntry *entry)
 	g_autoptr(GError) error = NULL;
 	struct shown shown = {0};
 
-	if (entry->live)
+	/* One that ends has no time to answer, and what it has to print may take long. */
+	if (entry->live && g_strcmp0(entry->said, RS_TRACE_RUNDIR_ENDING) != 0)
 		session = rs_trace_client_connect_within(entry->name, LIMIT_MS, &error);
 	if (session) {
 		shown.state = rs_dbus_session1_dup_state(session);
@@ -51,9 +65,7 @@ static struct shown look(const RsTraceRundirEntry *entry)
 		shown.state = g_strdup("no answer");
 	}
 	if (!shown.state)
-		shown.state = g_strdup(entry->live                         ? "starting"
-				       : rs_trace_rundir_entry_lost(entry) ? "lost"
-									   : "dead");
+		shown.state = g_strdup(state_of_file(entry));
 	if (!shown.sources)
 		shown.sources = sources_of_file(entry, shown.state);
 	return shown;
@@ -65,43 +77,61 @@ static void clear(struct shown *shown)
 	g_free(shown->state);
 }
 
-static void print_line(const char *name, const char *state, const char *kind, guint32 pid,
-		       const char *kernel)
+static const char *color_of(const char *state)
 {
-	g_autofree char *shown_kernel = rs_trace_escape(kernel, -1, NULL);
-	g_autofree char *shown_kind = rs_trace_escape(kind, -1, NULL);
-	g_autofree char *shown_name = rs_trace_escape(name, -1, NULL);
-	g_autofree char *number = pid ? g_strdup_printf("%u", pid) : g_strdup("-");
+	if (strcmp(state, "running") == 0)
+		return RS_COLOR_GOOD;
+	if (strcmp(state, "lost") == 0 || strcmp(state, "dead") == 0 ||
+	    strcmp(state, "no answer") == 0)
+		return RS_COLOR_BAD;
+	return RS_COLOR_WARN;
+}
 
-	printf("%-16s %-9s %-10s %8s  %s\n", shown_name, state, shown_kind, number, shown_kernel);
+static void add_line(struct rs_cli_table *table, const char *name, const char *state,
+		     const char *kind, guint32 pid, const char *kernel)
+{
+	rs_cli_table_add(table, name, NULL);
+	rs_cli_table_add(table, state, color_of(state));
+	rs_cli_table_add(table, kind, NULL);
+	if (pid)
+		rs_cli_table_addf(table, "%u", pid);
+	else
+		rs_cli_table_add(table, "-", NULL);
+	rs_cli_table_add(table, kernel, NULL);
 }
 
 /* If there is one source, it is in the session's line. Several have a line each below it. */
-static void print_session(const RsTraceRundirEntry *entry, const struct shown *shown)
+static void add_session(struct rs_cli_table *table, const RsTraceRundirEntry *entry,
+			const struct shown *shown)
 {
 	const RsTraceClientSource *first = shown->sources->len ? shown->sources->pdata[0] : NULL;
-	g_autofree char *many = g_strdup_printf("%u sources", shown->sources->len);
+	g_autofree char *many = first ? g_strdup_printf("%u sources", shown->sources->len)
+				      : g_strdup("-"); /* it has not told any yet */
 	bool one = shown->sources->len == 1;
 
-	print_line(entry->name, shown->state, one ? first->kind : "-", (guint32)entry->pid,
-		   one ? first->kernel : many);
+	/* Of one that has gone, another process may have the number by now. */
+	add_line(table, entry->name, shown->state, one ? first->kind : "-",
+		 entry->live ? (guint32)entry->pid : 0, one ? first->kernel : many);
 	for (guint k = 0; !one && k < shown->sources->len; k++) {
 		const RsTraceClientSource *source = shown->sources->pdata[k];
 		g_autofree char *name = g_strconcat("  ", source->name, NULL);
 
-		print_line(name, source->state, source->kind, source->pid, source->kernel);
+		add_line(table, name, source->state, source->kind, source->pid, source->kernel);
 	}
 }
 
-static void print_table(const GPtrArray *list)
+static void print_table(const GPtrArray *list, bool color)
 {
-	printf("%-16s %-9s %-10s %8s  %s\n", "NAME", "STATE", "KIND", "PID", "KERNEL");
+	static const char *const heads[] = {"NAME", "STATE", "KIND", ">PID", "KERNEL", NULL};
+	g_autoptr(rs_cli_table) table = rs_cli_table_new(heads, color);
+
 	for (guint i = 0; i < list->len; i++) {
 		struct shown shown = look(list->pdata[i]);
 
-		print_session(list->pdata[i], &shown);
+		add_session(table, list->pdata[i], &shown);
 		clear(&shown);
 	}
+	rs_cli_table_print(table);
 }
 
 static void add_text(JsonBuilder *b, const char *name, const char *text)
@@ -187,7 +217,8 @@ static int print_region(const char *name)
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	g_autofree char *region = NULL;
+	g_autofree char *region = NULL, *when = NULL;
+	bool color;
 	gboolean json = FALSE, names = FALSE;
 	const GOptionEntry options[] = {
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
@@ -195,6 +226,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Print only the names of those that run", NULL},
 		{"region", 0, 0, G_OPTION_ARG_STRING, &region,
 		 "Print what RINGSIDE_REGION must be for a program to join that session", "NAME"},
+		RS_CLI_COLOR_OPTION(when),
 		{0}};
 	g_autoptr(GPtrArray) list = NULL;
 	GError *error = NULL;
@@ -204,6 +236,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "no argument is expected");
+	code = rs_cli_color_take(verb, when, STDOUT_FILENO, &color);
+	if (code)
+		return code;
 	if (region)
 		return print_region(region);
 	list = rs_trace_rundir_list(&error);
@@ -219,7 +254,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	} else if (json) {
 		print_json(list);
 	} else {
-		print_table(list);
+		print_table(list, color);
 	}
 	return RS_CLI_OK;
 }
@@ -231,9 +266,10 @@ const struct rs_verb rs_verb_ps = {
 	.details = "STATE is waiting (the guest's agent has not said hello), running, paused or "
 		   "ended;\n"
 		   "no answer (the session's process is stopped, or busy for long);\n"
-		   "starting (it does not listen yet, or it ends);\n"
+		   "starting (it does not listen yet) or ending (it no longer does);\n"
+		   "detached (its QEMU guest runs on without it: ringside attach);\n"
 		   "lost (the session's process died, its QEMU guest may live: ringside attach) or "
 		   "dead\n"
-		   "(there was none). ringside stop removes both.",
+		   "(there was none). ringside stop removes these three.",
 	.run = run,
 };

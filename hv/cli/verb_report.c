@@ -62,6 +62,8 @@ static int check(const struct rs_verb *verb, struct args *a)
 	int code = rs_cli_check_limits(verb, a->count, 0);
 
 	if (!code)
+		code = rs_printer_style_take(verb, &a->style, STDOUT_FILENO);
+	if (!code)
 		code = rs_line_time_take(verb, a->style.time, a->style.ns, a->json, &a->time);
 	if (code)
 		return code;
@@ -145,9 +147,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		input.progress = !isatty(STDOUT_FILENO);
 		code = is_figures(&a) ? figure(&a, &input) : show(&a, &input);
 	}
-	rs_printer_style_clear(&a.style);
 	rs_cli_choice_clear(&a.choice);
 	rs_cli_symbols_clear(&a.symbols);
+	rs_printer_style_clear(&a.style);
 	g_free(a.hist);
 	g_free(a.by);
 	g_free(a.latency);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/table.h"
 #include "cli/verb.h"
 
 #include <inttypes.h>
-#include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,16 +26,19 @@ static struct row read_row(GVariant *source)
 
 static void print_text(GVariant *sources)
 {
-	printf("%-20s %5s %10s  %s\n", "SOURCE", "RINGS", "KIB EACH", "MODE");
+	static const char *const heads[] = {"SOURCE", ">RINGS", ">KIB EACH", "MODE", NULL};
+	g_autoptr(rs_cli_table) table = rs_cli_table_new(heads, false);
+
 	for (gsize i = 0; i < g_variant_n_children(sources); i++) {
 		g_autoptr(GVariant) source = g_variant_get_child_value(sources, i);
 		const struct row row = read_row(source);
-		g_autofree char *name = rs_trace_escape(row.name, -1, NULL);
-		g_autofree char *mode = rs_trace_escape(row.mode, -1, NULL);
 
-		printf("%-20s %5u %10" PRIu64 "  %s\n", name, row.rings, (uint64_t)row.bytes / 1024,
-		       mode);
+		rs_cli_table_add(table, row.name, NULL);
+		rs_cli_table_addf(table, "%u", row.rings);
+		rs_cli_table_addf(table, "%" PRIu64, (uint64_t)row.bytes / 1024);
+		rs_cli_table_add(table, row.mode, NULL);
 	}
+	rs_cli_table_print(table);
 }
 
 static void print_json(RsDBusSession1 *session, GVariant *sources)

@@ -90,6 +90,7 @@ static int run_session(struct options *o, GArray *sources)
 		/* It is needed again if what an earlier session left could not be put right. */
 		keep = rs_rundir_claim_inherits(claim);
 	} else {
+		runner.claim = claim;
 		ret = rs_runner_run(session, &runner);
 	}
 	rs_rundir_release(claim, keep);
@@ -120,6 +121,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 	struct rs_error err = {0};
 	int code = rs_cli_check_limits(verb, o->count, o->duration);
 
+	if (!code)
+		code = rs_printer_style_take(verb, &o->style, rs_run_recording_text_fd(&o->to));
 	if (!code)
 		code = select_events(verb, o);
 	if (!code)
@@ -261,11 +264,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
 	g_strfreev(o.faults);
-	rs_printer_style_clear(&o.style);
 	rs_cli_choice_clear(&o.choice);
 	rs_trace_selection_free(o.view);
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
+	rs_printer_style_clear(&o.style);
 	g_free(o.name);
 	g_free(o.result);
 	g_free(o.core);

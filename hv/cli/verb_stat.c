@@ -23,11 +23,6 @@ static const char *text(GVariant *dict, const char *name)
 	return value;
 }
 
-static const char *plural(uint64_t n, const char *ending)
-{
-	return n == 1 ? "" : ending;
-}
-
 /* The host need not know the sites of a guest that patches itself. */
 static void print_sites(GVariant *t)
 {
@@ -97,7 +92,7 @@ static void print_clock(GVariant *t)
 		return;
 	}
 	printf("clock:       %.3f MHz, %" PRIu64 " epoch%s, ", (double)number(t, "clock_hz") / 1e6,
-	       number(t, "clock_epochs"), plural(number(t, "clock_epochs"), "s"));
+	       number(t, "clock_epochs"), rs_cli_plural(number(t, "clock_epochs"), "s"));
 	if (g_variant_lookup(t, "clock_error_ns", "t", &error))
 		printf("times right to %.1f us\n", (double)error / 1e3);
 	else
@@ -128,7 +123,7 @@ static void print_text(const char *what, const char *name, const char *of, GVari
 	print_bridge(t);
 	print_sites(t);
 	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
-	       number(t, "patch_batches"), plural(number(t, "patch_batches"), "es"));
+	       number(t, "patch_batches"), rs_cli_plural(number(t, "patch_batches"), "es"));
 	printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",
 	       (double)number(t, "pause_last_ns") / 1e3, (double)number(t, "pause_max_ns") / 1e3,
 	       (double)number(t, "pause_total_ns") / 1e3);

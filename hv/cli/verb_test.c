@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside test`: runs specs, and says which of them passed. */
 #include "base/output.h"
+#include "cli/color.h"
 #include "cli/test_case.h"
 #include "cli/test_progress.h"
 #include "cli/test_tie.h"
@@ -27,6 +28,8 @@ struct options {
 	char **tags, **cases, **set;
 	int jobs, retries;
 	gboolean keep, list, view, fail_fast;
+	char *when; /* there are colours, as --color was given */
+	bool color;
 };
 
 /* A file that was read, or why it could not be. */
@@ -329,14 +332,6 @@ static int write_file(struct run *run)
 	return ret ? rs_cli_fail(NOT_RUN, "%s: %s", path, g_strerror(-ret)) : RS_CLI_OK;
 }
 
-/* On a terminal, but for those who do not want them: no-color.org. */
-static bool has_colours(void)
-{
-	const char *no = g_getenv("NO_COLOR");
-
-	return g_log_writer_supports_color(STDOUT_FILENO) && !(no && *no);
-}
-
 static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_format written)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -345,7 +340,7 @@ static int run_cases(struct run *run, enum rs_test_format shown, enum rs_test_fo
 	int code;
 
 	run->began = g_get_monotonic_time();
-	run->shown = rs_test_report_new(shown, has_colours(), run->cases->len);
+	run->shown = rs_test_report_new(shown, run->options->color, run->cases->len);
 	if (run->options->report)
 		run->written = rs_test_report_new(written, false, run->cases->len);
 	rs_test_report_begin(run->shown, text);
@@ -560,6 +555,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"retries", 0, 0, G_OPTION_ARG_INT, &o.retries,
 		 "Try what failed so often again (as each spec says)", "N"},
 		{"keep", 0, 0, G_OPTION_ARG_NONE, &o.keep, "Keep what passed, too", NULL},
+		RS_CLI_COLOR_OPTION(o.when),
 		{"view", 0, 0, G_OPTION_ARG_NONE, &o.view,
 		 "Show the trace of the first that failed", NULL},
 		{0}};
@@ -570,8 +566,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 			o.format = g_strdup(format_of(o.report));
 		if (!o.output)
 			o.output = g_strdup(FOLDER);
-		code = run_specs(verb, &o, argc, argv);
+		code = rs_cli_color_take(verb, o.when, STDOUT_FILENO, &o.color);
+		if (!code)
+			code = run_specs(verb, &o, argc, argv);
 	}
+	g_free(o.when);
 	g_free(o.format);
 	g_free(o.report);
 	g_free(o.output);

@@ -53,7 +53,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	code = rs_cli_check_limits(verb, count, duration);
+	code = rs_printer_style_take(verb, &style, STDOUT_FILENO);
+	if (!code)
+		code = rs_cli_check_limits(verb, count, duration);
 	if (!code)
 		code = rs_line_time_take(verb, style.time, style.ns, json, &time);
 	if (!code)

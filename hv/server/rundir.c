@@ -51,7 +51,7 @@ static void set_text(GKeyFile *file, const char *group, const char *key, const c
 		g_key_file_set_string(file, group, key, text);
 }
 
-static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry,
+static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry, const char *said,
 		       struct rs_error *err)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
@@ -61,6 +61,7 @@ static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry
 	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", getpid());
 	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "started",
 			     g_get_real_time() / G_USEC_PER_SEC);
+	set_text(file, RS_TRACE_RUNDIR_GROUP, "said", said);
 	for (guint i = 0; i < entry->sources->len; i++) {
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
 		g_autofree char *group = g_strdup_printf(RS_TRACE_RUNDIR_SOURCE_GROUP, i + 1);
@@ -85,14 +86,15 @@ static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry
  * Puts a new file in the place of `path`, locked from the start. Returns its descriptor. What was
  * there stays whole if that fails, or if we are killed meanwhile.
  */
-static int replace(const char *path, const RsTraceRundirEntry *entry, struct rs_error *err)
+static int replace(const char *path, const RsTraceRundirEntry *entry, const char *said,
+		   struct rs_error *err)
 {
 	g_autofree char *made = g_strdup_printf("%s.XXXXXX", path);
 	int fd = g_mkstemp_full(made, O_RDWR | O_CLOEXEC, 0600), ret;
 
 	if (fd < 0)
 		return rs_error_set(err, errno, "%s: %s", made, g_strerror(errno));
-	ret = write_entry(fd, path, entry, err);
+	ret = write_entry(fd, path, entry, said, err);
 	if (!ret && (flock(fd, LOCK_EX | LOCK_NB) || rename(made, path)))
 		ret = rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
 	if (!ret)
@@ -143,7 +145,7 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 			fd = -1;
 		}
 	} while (fd < 0);
-	ret = replace(path, entry, err);
+	ret = replace(path, entry, NULL, err);
 	/* A file that we have just made says nothing. */
 	if (ret < 0 && !ours.st_size)
 		unlink(path);
@@ -160,16 +162,30 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 	return 0;
 }
 
-int rs_rundir_update(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
-		     struct rs_error *err)
+static int rewrite(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry, const char *said,
+		   struct rs_error *err)
 {
-	int fd = replace(claim->path, entry, err);
+	int fd = replace(claim->path, entry, said, err);
 
 	if (fd < 0)
 		return fd;
 	close(claim->fd);
 	claim->fd = fd;
 	return 0;
+}
+
+int rs_rundir_update(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
+		     struct rs_error *err)
+{
+	return rewrite(claim, entry, NULL, err);
+}
+
+void rs_rundir_say(struct rs_rundir_claim *claim, const char *said)
+{
+	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(claim->name, NULL);
+
+	if (entry)
+		rewrite(claim, entry, said, NULL);
 }
 
 void rs_rundir_release(struct rs_rundir_claim *claim, bool keep)

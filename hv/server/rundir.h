@@ -27,6 +27,11 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 /* Writes the file anew, when more is known: a QEMU guest's sockets. */
 int rs_rundir_update(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
 		     struct rs_error *err);
+/*
+ * Notes in the file what the session says of its end, RS_TRACE_RUNDIR_*. If that cannot be written,
+ * it stays as it was.
+ */
+void rs_rundir_say(struct rs_rundir_claim *claim, const char *said);
 /* Removes NAME.session and NAME.sock, unless `keep`. NULL is accepted. */
 void rs_rundir_release(struct rs_rundir_claim *claim, bool keep);
 

@@ -238,6 +238,48 @@ def test_sites():
     g.end(signal.SIGINT)
 
 
+def test_looks():
+    """A list is in order and has fields; there are colours only where they are wanted."""
+    s = Running('a-name-of-more-than-16-characters', '-e', SOME)
+    names = rs('list', '-q').out.splitlines()
+    check(names == sorted(names) and len(names) == EVENT_COUNT, f'by name: {names}')
+    table = rs('list').out.splitlines()
+    check([row.split()[-1] for row in table[1:] if ' on ' not in row] == [n for n in names if n != SOME],
+          'the table too')
+    row = [i for i, row in enumerate(table) if row.endswith(' ' + SOME)]
+    check(len(row) == 1 and table[row[0]].split()[1] == 'on', f'with what is on: {row}')
+    fields = {f['name']: f['type'] for f in rs.json('list', '-v', SOME)[0]['fields']}
+    for e in rs.json('list', '-v'):
+        DOC.check('ringside list', e)
+        for field in e['fields']:
+            DOC.check('ringside list: a field', field)
+    check(fields[FIELD] == 'u32', f'fields have types: {fields}')
+    line = rs('list', '-v', SOME).out.splitlines()[2]
+    check(line.startswith('    ') and f' {FIELD}:u32' in line, f'-v shows them: {line}')
+    check(rs('list', '-vq').code == 2, 'names alone have no fields')
+    head, line = rs('ps').out.splitlines()
+    check(head.index('STATE') == line.index('running'), f'columns are below their heads: {line}')
+    for args in ['list'], ['ps'], ['trace', '-n', '1']:
+        plain, always = rs(*args), rs(*args, '--color', 'always')
+        check(plain.code == 0 and '\x1b' not in plain.out, f'a pipe gets no colours: {args}')
+        check('\x1b[' in always.out, f'but if they are asked for: {args}')
+        check(rs(*args, '--color', 'green').code == 2, f'a colour is no answer: {args}')
+    check('\x1b' not in rs('trace', '--json', '-n', '1', '--color', 'always').out, 'JSON has none')
+    for no, wanted in ('1', False), ('', True):
+        master, slave = pty.openpty()
+        p = rs.start('trace', '-n', '1', stdout=slave, env={**os.environ, 'NO_COLOR': no, 'TERM': 'xterm'})
+        os.close(slave)
+        text = b''
+        try:
+            while part := os.read(master, 65536):
+                text += part
+        except OSError:  # its end
+            pass
+        os.close(master)
+        check(p.wait(PATIENCE) == 0 and (b'\x1b[' in text) == wanted, f'a terminal, NO_COLOR={no}: {wanted}')
+    s.end(signal.SIGINT)
+
+
 def test_control():
     """Commands from another terminal while the session runs."""
     g = Running('c', '--ring-size', '4M')
@@ -613,7 +655,8 @@ def test_attach():
 
 def main():
     need(KIND)
-    tests = [test_run, test_filter, test_views, test_providers, test_sites, test_control, test_signals, test_modes]
+    tests = [test_run, test_filter, test_views, test_providers, test_sites, test_looks, test_control, test_signals,
+             test_modes]
     tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)

@@ -180,6 +180,9 @@ def test_attach():
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         raise AssertionError('the program did not survive')
+    check(rs.sessions()[0]['state'] == 'detached', 'ps says that they run on')
+    line = rs('ps').out.splitlines()[1].split()
+    check(line[:4] == ['k', 'detached', '-', '-'], f'and names no process that has gone: {line}')
     r = rs('attach', '--duration', '0.5', 'k')
     check(r.code == 0 and 'put back' not in r.err, f'detached guests are clean: {r.err}')
     check(rs('stop', 'k').code == 0, 'stop ends both')
@@ -239,8 +242,9 @@ def test_usage():
     for args, text in ((('--cpus', '1', GUEST, '--and', '-e', '*', GUEST),
                         '-e belongs to the session: give it before the first --and'),
                        ((GUEST, '--and', GUEST, '--duration', '3'), '--duration belongs to the session'),
-                       ((GUEST, GUEST), 'another goes after --and'),
-                       ((GUEST, '--hosted', PROGRAM), 'another goes after --and')):
+                       ((GUEST, GUEST), 'are two kernels: put --and between them'),
+                       ((GUEST, '--hosted', PROGRAM), f"'{GUEST}' before --hosted would be another guest"),
+                       (('--demo', './k'), "--demo is the guest, so './k' is one too many")):
         r = rs('run', *args)
         check(r.code == 2 and text in r.err, f'{args}: {r.code} {r.err}')
     check(rs('ps').out.count('\n') == 1, 'and nothing is left')

@@ -8,6 +8,19 @@
 
 #define COMM_WIDTH 16u
 
+/* Colours of a terminal (SGR). All else of a line has none, and texts of a guest are escaped. */
+#define TASK_COLOR "\033[32m"
+#define EVENT_COLOR "\033[1;36m"
+#define LOSS_COLOR "\033[1;31m"
+#define BOOT_COLOR "\033[1;33m"
+#define NO_COLOR "\033[0m"
+
+static void paint(GString *out, RsTraceTextStyle style, const char *color)
+{
+	if (style & RS_TRACE_TEXT_COLOR)
+		rs_append_text(out, color);
+}
+
 /* Sign or prefix, then digits, laid out as printf does. Of 0, a precision of 0 shows no digit. */
 static void append_number(GString *out, const RsTracePrintStep *step, const char *prefix,
 			  const char *digits, gsize n_digits)
@@ -267,19 +280,22 @@ void rs_trace_text_flags(guint context, char out[5])
 
 void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus)
 {
-	g_string_append_printf(out,
-			       "# tracer: nop\n#\n"
-			       "# entries-in-buffer/entries-written: %" G_GUINT64_FORMAT
-			       "/%" G_GUINT64_FORMAT "   #P:%u\n#\n"
-			       "#                                _-----=> irqs-off\n"
-			       "#                               / _----=> need-resched\n"
-			       "#                              | / _---=> hardirq/softirq\n"
-			       "#                              || / _--=> preempt-depth\n"
-			       "#                              ||| / _-=> migrate-disable\n"
-			       "#                              |||| /     delay\n"
-			       "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
-			       "#              | |         |   |||||     |         |\n",
-			       entries, written, cpus);
+	g_string_append(out, "# tracer: nop\n#\n");
+	if (written)
+		g_string_append_printf(out,
+				       "# entries-in-buffer/entries-written: %" G_GUINT64_FORMAT
+				       "/%" G_GUINT64_FORMAT "   #P:%u\n#\n",
+				       entries, written, cpus);
+	else
+		g_string_append_printf(out, "# CPUs: %u\n#\n", cpus);
+	g_string_append(out, "#                                _-----=> irqs-off\n"
+			     "#                               / _----=> need-resched\n"
+			     "#                              | / _---=> hardirq/softirq\n"
+			     "#                              || / _--=> preempt-depth\n"
+			     "#                              ||| / _-=> migrate-disable\n"
+			     "#                              |||| /     delay\n"
+			     "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
+			     "#              | |         |   |||||     |         |\n");
 }
 
 /* With blanks or zeros before it, or more digits if it needs them. */
@@ -392,16 +408,22 @@ static void append_boot(GString *out, const RsTraceRecord *record, const char *s
 
 	*put_time(own, record->ns, style) = 0;
 	time = time ? time : own;
-	g_string_append_printf(out, "[BOOT %u%s%s AT %s]\n", record->when.boot,
-			       source ? " OF " : "", source ? source : "",
-			       time + strspn(time, " "));
+	paint(out, style, BOOT_COLOR);
+	g_string_append_printf(out, "[BOOT %u%s%s AT %s]", record->when.boot, source ? " OF " : "",
+			       source ? source : "", time + strspn(time, " "));
+	paint(out, style, NO_COLOR);
+	rs_append_char(out, '\n');
 }
 
-static void append_loss(GString *out, const RsTraceRecord *record, const char *source)
+static void append_loss(GString *out, const RsTraceRecord *record, const char *source,
+			RsTraceTextStyle style)
 {
+	paint(out, style, LOSS_COLOR);
 	append_source(out, source);
-	g_string_append_printf(out, "CPU:%u [LOST %" G_GUINT64_FORMAT " EVENTS]\n", record->ring,
+	g_string_append_printf(out, "CPU:%u [LOST %" G_GUINT64_FORMAT " EVENTS]", record->ring,
 			       record->lost);
+	paint(out, style, NO_COLOR);
+	rs_append_char(out, '\n');
 }
 
 void rs_trace_text_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task,
@@ -420,13 +442,17 @@ void rs_trace_text_line_at(GString *out, const RsTraceRecord *record, const RsTr
 		return;
 	}
 	if (record->kind == RS_TRACE_RECORD_LOSS) {
-		append_loss(out, record, source);
+		append_loss(out, record, source, style);
 		return;
 	}
+	paint(out, style, TASK_COLOR);
 	append_comm(out, task->comm);
+	paint(out, style, NO_COLOR);
 	append_head(out, record, style, time);
+	paint(out, style, EVENT_COLOR);
 	append_source(out, source);
 	append_name(out, record, style);
+	paint(out, style, NO_COLOR);
 	if (style & RS_TRACE_TEXT_RAW)
 		rs_trace_text_raw(out, record);
 	else

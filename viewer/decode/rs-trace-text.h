@@ -21,9 +21,13 @@ typedef enum {
 	RS_TRACE_TEXT_RAW = 1 << 1,    /* fields as they are, in place of the print format */
 	RS_TRACE_TEXT_SOURCE = 1 << 2, /* "guest/" before the event: the name of its source */
 	RS_TRACE_TEXT_NS = 1 << 3,     /* times in nanoseconds, in place of microseconds */
+	RS_TRACE_TEXT_COLOR = 1 << 4,  /* with a terminal's colours, by escape sequences of ours */
 } RsTraceTextStyle;
 
-/* The header above the lines, with counts as in ftrace's header. `cpus`: the number of rings. */
+/*
+ * The header above the lines, with counts as in ftrace's header. They are left out if nothing has
+ * been written: then they would say 0/0 over all that comes. `cpus`: the number of rings.
+ */
 void rs_trace_text_header(GString *out, guint64 entries, guint64 written, guint cpus);
 
 /*

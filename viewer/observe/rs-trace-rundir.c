@@ -52,7 +52,10 @@ char *rs_trace_rundir_path(GError **error)
 	}
 	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 022)) {
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED,
-			    "%s must be a directory that only you can write to", path);
+			    "%s must be a directory that only you can write to%s", path,
+			    getuid() == 0 && st.st_uid ? "; root uses another user's sessions as "
+							 "that user, with sudo -u"
+						       : "");
 		return NULL;
 	}
 	return g_steal_pointer(&path);
@@ -136,6 +139,7 @@ void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry)
 	if (!entry)
 		return;
 	g_free(entry->name);
+	g_free(entry->said);
 	g_ptr_array_unref(entry->sources);
 	g_free(entry);
 }
@@ -201,6 +205,7 @@ static RsTraceRundirEntry *read_entry(const char *dir, const char *name, GError 
 	entry->live = live;
 	entry->pid = (pid_t)g_key_file_get_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", NULL);
 	entry->started = g_key_file_get_int64(file, RS_TRACE_RUNDIR_GROUP, "started", NULL);
+	entry->said = g_key_file_get_string(file, RS_TRACE_RUNDIR_GROUP, "said", NULL);
 	for (guint n = 1; read_source(file, n, entry);)
 		n++;
 	return entry;

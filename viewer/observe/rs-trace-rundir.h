@@ -33,11 +33,15 @@ typedef struct {
 	char *via; /* how to reach again what the session did not start; NULL: it did */
 } RsTraceRundirSource;
 
+#define RS_TRACE_RUNDIR_ENDING "ending"     /* it serves nobody any more */
+#define RS_TRACE_RUNDIR_DETACHED "detached" /* it has let go of its guests, and they may live */
+
 typedef struct {
 	char *name;
 	gboolean live; /* its process has it locked */
 	pid_t pid;
 	gint64 started;     /* unix seconds */
+	char *said;         /* RS_TRACE_RUNDIR_*, what its process said last of its end; or NULL */
 	GPtrArray *sources; /* of RsTraceRundirSource, those that it started; never NULL */
 } RsTraceRundirEntry;
 

@@ -72,6 +72,7 @@ _ringside()
 			return
 		fi
 		;;
+	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--format) COMPREPLY=($(compgen -W "human tap junit github" -- "$cur")); return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
@@ -107,7 +108,7 @@ _ringside()
 		;;
 	prepare) COMPREPLY=($(compgen -W "$(_ringside_domains)" -- "$cur")) ;;
 	attach)
-		COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" { print $1 }')
+		COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" || $2 == "detached" { print $1 }')
 			$(_ringside_domains)" -- "$cur"))
 		;;
 	trace | record | snapshot | ktrace | kdump | engine | stat | ring | inject | stop | pause | resume)

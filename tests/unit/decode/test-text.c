@@ -344,6 +344,12 @@ static void test_header(void)
 	g_assert_nonnull(
 		strstr(out->str, "# entries-in-buffer/entries-written: 123/4567   #P:8\n"));
 	g_assert_true(g_str_has_prefix(out->str, "x# tracer: nop\n"));
+	g_assert_null(strstr(out->str, "CPUs"));
+	/* Counts of what is still to come would be wrong from the first line on. */
+	g_string_truncate(out, 0);
+	rs_trace_text_header(out, 0, 0, 8);
+	g_assert_true(g_str_has_prefix(out->str, "# tracer: nop\n#\n# CPUs: 8\n#\n"));
+	g_assert_null(strstr(out->str, "entries"));
 }
 
 int main(int argc, char **argv)

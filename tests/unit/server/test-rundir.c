@@ -71,6 +71,18 @@ static void test_claim(void)
 	g_assert_null(rs_trace_rundir_entry_source(found, 0));
 	g_assert_null(rs_trace_rundir_entry_source(found, 3));
 	g_assert_false(rs_trace_rundir_entry_lost(found)); /* it lives */
+	g_assert_null(found->said);
+	rs_rundir_say(claim, RS_TRACE_RUNDIR_ENDING);
+	found = rs_trace_rundir_find("a", NULL);
+	g_assert_cmpstr(found->said, ==, RS_TRACE_RUNDIR_ENDING);
+	g_assert_true(found->live);
+	g_assert_cmpuint(found->sources->len, ==, 2);
+	rs_trace_rundir_entry_free(found);
+	/* Who takes it up has said nothing yet. */
+	g_assert_cmpint(rs_rundir_update(claim, entry, &err), ==, 0);
+	found = rs_trace_rundir_find("a", NULL);
+	g_assert_null(found->said);
+	rs_trace_rundir_entry_free(found);
 	{
 		g_autofree char *path = g_build_filename(dir, "ringside", NULL);
 
