@@ -68,6 +68,31 @@ static bool test_glob(const struct rs_filter_glob *glob, uint32_t glob_size,
 	return state >> length & 1;
 }
 
+/*
+ * Looks for the text behind the table. A byte that does not match makes `have` smaller, and one
+ * that matches makes it larger by 1. So there are at most two steps for each byte of the string.
+ */
+static bool test_sub(const uint8_t *table, uint32_t bytes, const struct text *text)
+{
+	uint32_t length = bytes / 3, have = 0, next;
+	const uint16_t *shorter = (const uint16_t *)table;
+	const char *want = (const char *)table + 2 * length;
+
+	if (!length)
+		return true;
+	for (uint32_t i = 0; i < text->size && text->data[i]; i++) {
+		while (have && want[have] != text->data[i]) {
+			next = rs_load(&shorter[have]);
+			if (rs_unlikely(next >= have))
+				return true;
+			have = next;
+		}
+		if (want[have] == text->data[i] && ++have == length)
+			return true;
+	}
+	return false;
+}
+
 static bool find_text(const struct rs_filter_input *input, unsigned int source, unsigned int width,
 		      unsigned int offset, struct text *out)
 {
@@ -123,23 +148,74 @@ static __attribute__((__noinline__)) bool test_text(const struct rs_filter_progr
 		if (at % 8 || length < sizeof(struct rs_filter_glob))
 			return true;
 		return test_glob((const struct rs_filter_glob *)want, length, &text);
+	case RS_OP_STR_SUB:
+		return at % 2 || test_sub((const uint8_t *)want, length, &text);
 	default:
 		return true;
 	}
 }
 
-/* Loads an integer field. False: the entry does not hold it, or its width is wrong. */
-static bool load_field(const struct rs_filter_input *input, unsigned int width, unsigned int offset,
-		       uint64_t *raw)
-{
-	const uint8_t *at = (const uint8_t *)input->entry + offset;
+/* What became of a load. */
+enum loaded {
+	LOADED,
+	ABSENT,    /* the array has no such element */
+	SENSELESS, /* the instruction is wrong */
+};
 
-	if (width == 0 || width > 8 || offset + width > input->entry_size)
-		return false;
+static void load_bytes(const uint8_t *at, unsigned int width, uint64_t *raw)
+{
 	*raw = 0;
 	for (unsigned int i = width; i-- > 0;)
 		*raw = *raw << 8 | at[i];
-	return true;
+}
+
+static enum loaded load_field(const struct rs_filter_input *input, unsigned int width,
+			      unsigned int offset, uint64_t *raw)
+{
+	if (width == 0 || width > 8 || offset + width > input->entry_size)
+		return SENSELESS;
+	load_bytes((const uint8_t *)input->entry + offset, width, raw);
+	return LOADED;
+}
+
+static enum loaded load_dyn(const struct rs_filter_input *input, unsigned int number,
+			    unsigned int width, unsigned int offset, uint64_t *raw)
+{
+	const struct rs_dyn *dyn;
+
+	if (width == 0 || width > 8 || number >= input->dyn_count)
+		return SENSELESS;
+	dyn = &input->dyn[number];
+	if (!dyn->data || offset >= dyn->size)
+		return ABSENT;
+	if (width > dyn->size - offset)
+		width = dyn->size - offset;
+	load_bytes((const uint8_t *)dyn->data + offset, width, raw);
+	return LOADED;
+}
+
+/* `word`: an instruction's, up to `offset`. */
+static enum loaded load_integer(const struct rs_filter_input *input, uint64_t word, uint64_t *raw)
+{
+	unsigned int width = word >> 16 & 0xffff, offset = word >> 32 & 0xffff;
+
+	switch (word >> 8 & 0xff) {
+	case RS_SRC_FIELD:
+		return load_field(input, width, offset, raw);
+	case RS_SRC_DYN_INT:
+		return load_dyn(input, width >> 8, width & 0xff, offset, raw);
+	case RS_SRC_CPU:
+		*raw = input->cpu;
+		return LOADED;
+	case RS_SRC_PID:
+		*raw = input->pid;
+		return LOADED;
+	case RS_SRC_TGID:
+		*raw = input->tgid;
+		return LOADED;
+	default:
+		return SENSELESS;
+	}
 }
 
 /* Bit `n` of the map at `imm`, offset in the program | bytes << 32. */
@@ -153,26 +229,59 @@ static bool test_set(const struct rs_filter_program *program, uint32_t size, uin
 	return n / 8 < bytes && (rs_load((const uint8_t *)program + at + n / 8) >> (n % 8) & 1);
 }
 
+/* Compares two integers, each with a sign of its own. */
+static __attribute__((__noinline__)) bool test_pair(const struct rs_insn *in,
+						    const struct rs_filter_input *input)
+{
+	enum loaded first, second;
+	bool below, same, a_negative, b_negative;
+	uint64_t a, b;
+
+	first = load_integer(input, in->word, &a);
+	second = load_integer(input, in->imm, &b);
+	if (first == SENSELESS || second == SENSELESS)
+		return true;
+	if (first == ABSENT || second == ABSENT)
+		return false;
+	if (in->mask & 1)
+		a = (uint64_t)rs_insn_extend(in->word, a);
+	if (in->mask & 2)
+		b = (uint64_t)rs_insn_extend(in->imm, b);
+	a_negative = in->mask & 1 && a >> 63;
+	b_negative = in->mask & 2 && b >> 63;
+	below = a_negative != b_negative ? a_negative : a < b;
+	same = a_negative == b_negative && a == b;
+	switch (in->word & 0xff) {
+	case RS_OP_PAIR_EQ:
+		return same;
+	case RS_OP_PAIR_NE:
+		return !same;
+	case RS_OP_PAIR_LT:
+		return below;
+	case RS_OP_PAIR_LE:
+		return below || same;
+	case RS_OP_PAIR_GT:
+		return !below && !same;
+	default: /* GE */
+		return !below;
+	}
+}
+
 static bool test(const struct rs_filter_program *program, uint32_t size, const struct rs_insn *in,
 		 const struct rs_filter_input *input)
 {
-	unsigned int op = in->word & 0xff, source = in->word >> 8 & 0xff;
-	unsigned int width = in->word >> 16 & 0xffff;
+	unsigned int op = in->word & 0xff;
 	struct rs_insn plain = *in;
+	enum loaded loaded;
 	uint64_t raw;
 
+	if (op >= RS_OP_PAIR_EQ && op <= RS_OP_PAIR_GE)
+		return test_pair(in, input);
 	if (op > RS_OP_CPUSET)
 		return test_text(program, size, in, input);
-	if (source == RS_SRC_FIELD) {
-		if (!load_field(input, width, in->word >> 32 & 0xffff, &raw))
-			return true;
-	} else if (source == RS_SRC_CPU || source == RS_SRC_PID || source == RS_SRC_TGID) {
-		raw = source == RS_SRC_CPU   ? input->cpu
-		      : source == RS_SRC_PID ? input->pid
-					     : input->tgid;
-	} else {
-		return true;
-	}
+	loaded = load_integer(input, in->word, &raw);
+	if (loaded != LOADED)
+		return loaded == SENSELESS;
 	if (op == RS_OP_CPUSET)
 		return test_set(program, size, in->imm, raw);
 	plain.word = in->word & ~0xff00ull; /* as if of a field */

@@ -29,6 +29,12 @@ int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **se
 	if (!rs_cli_choice_is_made(choice))
 		return RS_CLI_OK;
 	*selection = rs_trace_selection_new(&config, &error);
+	for (char **text = choice->filters; *selection && text && *text; text++) {
+		g_autofree char *glob = NULL, *expression = NULL;
+
+		if (rs_filter_split(*text, &glob, &expression))
+			rs_cli_tell_doubt(expression);
+	}
 	return *selection ? RS_CLI_OK : rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/verb.h"
 
 #include "base/say.h"
+#include "filter/filter.h"
 
 #include <rs-trace-rundir.h>
 #include <errno.h>
@@ -174,6 +175,14 @@ void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_ma
 		return;
 	list = g_strjoinv(", ", names);
 	printf("; %u %s %s", kept, kept == 1 ? what_one : what_many, list);
+}
+
+void rs_cli_tell_doubt(const char *expression)
+{
+	g_autofree char *doubt = rs_filter_doubt(expression);
+
+	if (doubt)
+		rs_cli_fail(0, "%s", doubt);
 }
 
 bool rs_cli_tell_problems(char **problems)

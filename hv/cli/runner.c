@@ -494,6 +494,8 @@ static int ask(struct runner *runner, struct rs_error *err)
 		if (!ret)
 			ret = rs_session_set_filter(runner->session, RS_OWNER_HOST, glob,
 						    expression, NULL, err);
+		if (!ret)
+			rs_cli_tell_doubt(expression);
 	}
 	for (char **glob = config->enable; glob && *glob && !ret; glob++) {
 		const struct rs_session_ask enable = {.owner = RS_OWNER_HOST,

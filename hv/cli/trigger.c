@@ -56,7 +56,8 @@ static RsTraceSelection *select_one(const char *text, GError **error)
 			    "--on event=: a glob or an expression is due");
 		return NULL;
 	}
-	if (!rs_filter_split(text, &glob, &expression) && !strpbrk(text, " \t\"()<>=&|"))
+	/* A name alone is an event here, and no field. */
+	if ((!rs_filter_split(text, &glob, &expression) || !glob) && !strpbrk(text, " \t\"()<>=&|"))
 		config = (RsTraceSelectionConfig){.events = text};
 	else
 		config.filters = filters;

@@ -86,6 +86,8 @@ int rs_cli_fail_wish(GError *error);
  * are.
  */
 void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many);
+/* Tells what is hardly meant in an expression that is good. */
+void rs_cli_tell_doubt(const char *expression);
 /* Prints each problem of an answer as rs_cli_fail() does. True: there is one: done in part. */
 bool rs_cli_tell_problems(char **problems);
 /*

@@ -40,6 +40,8 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 						   rs_cli_wish_options(owner, ahead), &touched,
 						   &pending, &problems, &more, NULL, &error))
 		return rs_cli_fail_wish(error);
+	if (!quiet)
+		rs_cli_tell_doubt(expression);
 	if (!quiet && pending) {
 		rs_cli_print_pending(glob, ahead);
 	} else if (!quiet) {
@@ -90,11 +92,15 @@ const struct rs_verb rs_verb_filter = {
 	.args = "[NAME] 'GLOB: EXPRESSION'…",
 	.summary = "set or clear the filters of events",
 	.details =
-		"EXPRESSION compares fields: == != < <= > >= & ~ (glob), joined by && || ! ( ). "
-		"COMM, PID and\n"
-		"CPU name the task and CPU. 'GLOB:' without an expression clears. Events that lack "
-		"a field are\n"
-		"not filtered by it. An expression with another mistake for any event changes "
-		"nothing.",
+		"EXPRESSION compares fields: == != < <= > >= & ~ (glob), joined by && || ! ( ). A "
+		"field alone\n"
+		"is true if it is not 0. COMM, PID, TGID and CPU name the task and the CPU, "
+		"CPUS{0-2} some CPUs.\n"
+		"'GLOB: 0' and 'GLOB:' clear. A term whose field an event lacks is left out there, "
+		"and an event\n"
+		"that lacks all of them is not filtered. A field that no event has, or a value "
+		"that "
+		"does not\n"
+		"suit one of them, is an error, and then nothing changes.",
 	.run = run,
 };

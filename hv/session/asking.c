@@ -513,8 +513,8 @@ static int compile(const struct rs_asking *asking, struct rs_plan *plan, bool al
 	ret = rs_filters_compile(asking->filters, plan, owner, alone, &plan->own, &why);
 	if (ret == -ENOSPC)
 		return rs_error_set(err, ENOSPC, "%s", why.message);
-	if (ret == -E2BIG)
-		return rs_error_set(err, E2BIG, "%s:%s: %s", plan->event->system, plan->event->name,
+	if (ret == -E2BIG || ret == -ENOTSUP)
+		return rs_error_set(err, -ret, "%s:%s: %s", plan->event->system, plan->event->name,
 				    why.message);
 	return ret ? rs_filter_failed(asking->expression, &why, err) : 0;
 }
@@ -756,7 +756,7 @@ struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *
 	asking->glob = ask->kind == RS_ASK_FORGET ? NULL : g_strdup(ask->glob ? ask->glob : "");
 	if (ask->kind == RS_ASK_FILTER && ask->expression)
 		asking->expression = g_strstrip(g_strdup(ask->expression));
-	if (asking->expression && !*asking->expression)
+	if (asking->expression && rs_filter_is_none(asking->expression))
 		g_clear_pointer(&asking->expression, g_free);
 	asking->parts = g_ptr_array_new_with_free_func(part_free);
 	if (asker->owner)

@@ -84,6 +84,12 @@ int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
 		return -EBADMSG;
 	if (!bytes)
 		return 0;
+	if (rs_filter_minor(bytes->data) > plan->source->info.abi_minor)
+		return refuse(ENOTSUP,
+			      "this guest's agent is older, and cannot run this: it compares two "
+			      "fields, looks into an array whose length changes, or for a text of "
+			      "more than 61 bytes in another",
+			      why);
 	if (guest && !rs_owner_guest_may(bytes))
 		return refuse(E2BIG,
 			      "a guest's filter may take half of what there is for an event, so "

@@ -405,7 +405,9 @@ bool rs_owner_guest_may(const GByteArray *program)
 {
 	const struct rs_filter_program *head = (const struct rs_filter_program *)program->data;
 
-	return head->insn_count <= RS_FILTER_MAX_INSNS / 2 && head->size <= RS_FILTER_MAX_SIZE / 2;
+	return head->insn_count <= RS_FILTER_MAX_INSNS / 2 &&
+	       head->size <= RS_FILTER_MAX_SIZE / 2 &&
+	       rs_filter_steps(program->data) <= RS_FILTER_MAX_STEPS / 2;
 }
 
 bool rs_wishes_wanted(const struct rs_wishes *wishes)

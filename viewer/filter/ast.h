@@ -25,6 +25,7 @@ enum rs_filter_cmp {
 	RS_CMP_MATCH,   /* ~ */
 	RS_CMP_NOMATCH, /* !~ */
 	RS_CMP_ANY,     /* a bare mask: field & value */
+	RS_CMP_TRUE,    /* a field alone: it is not 0, or not empty */
 };
 
 /* A piece of the expression. */
@@ -38,10 +39,12 @@ struct rs_filter_word {
 
 struct rs_filter_node {
 	uint8_t kind;   /* enum rs_filter_kind */
-	uint8_t cmp;    /* enum rs_filter_cmp */
+	uint8_t cmp;    /* enum rs_filter_cmp, as if the field stood on the left */
 	bool has_mask;  /* field & mask cmp value; with RS_CMP_ANY the mask is in `value` */
+	bool has_index; /* field[index] */
 	uint16_t child; /* AND, OR, NOT: the first one, else RS_FILTER_NONE */
 	uint16_t next;  /* sibling */
+	uint32_t index;
 	struct rs_filter_word field, mask, value;
 };
 
@@ -50,6 +53,9 @@ struct rs_filter_ast {
 	GArray *nodes;    /* of struct rs_filter_node */
 	uint16_t root;
 };
+
+/* Of a term: from its first to its last byte. */
+struct rs_filter_word rs_filter_extent(const struct rs_filter_node *term);
 
 int rs_filter_parse(const char *expression, struct rs_filter_ast *ast, struct rs_filter_error *err);
 void rs_filter_ast_clear(struct rs_filter_ast *ast);
@@ -64,6 +70,17 @@ static inline const struct rs_filter_node *rs_filter_node(const struct rs_filter
 GString *rs_filter_word_text(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
 /* The same of a pattern: the escapes of a bare word are the pattern's own, and stay. */
 GString *rs_filter_word_pattern(const struct rs_filter_ast *ast, const struct rs_filter_word *word);
+
+/* Whether the operation has something in the program's pool. */
+static inline bool rs_filter_is_pooled(unsigned int op)
+{
+	return op >= RS_OP_CPUSET && op <= RS_OP_STR_SUB;
+}
+
+/* Bytes that a string of this source has at most, as far as a filter looks. */
+unsigned int rs_filter_capacity(unsigned int source, unsigned int width);
+/* Steps of this instruction alone. */
+unsigned int rs_filter_insn_steps(const struct rs_filter_insn *insn);
 
 /* Records an error at a word. `code` is positive; returns -code. The message is escaped. */
 int rs_filter_error_set(struct rs_filter_error *err, int code, unsigned int at, unsigned int length,

@@ -17,6 +17,7 @@ struct compiler {
 	struct rs_filter_predicate *predicates;           /* by node */
 	bool *unknown;                                    /* by node */
 	struct rs_filter_insn insns[RS_FILTER_MAX_INSNS]; /* last one first */
+	uint16_t node[RS_FILTER_MAX_INSNS];               /* of which term each one is */
 	unsigned int count;
 	GByteArray *pool;
 	struct rs_filter_error *err;
@@ -69,12 +70,78 @@ static uint64_t pool_add(struct compiler *c, const struct rs_filter_predicate *p
 		g_byte_array_append(c->pool, p->cpus, map_size(p->cpus));
 	else if (p->op == RS_OP_STR_GLOB)
 		rs_glob_emit(&p->glob, c->pool);
+	else if (p->op == RS_OP_STR_SUB)
+		rs_glob_emit_inside(&p->glob, c->pool);
 	else
 		g_byte_array_append(c->pool, (const guint8 *)p->glob.literal->str,
 				    (guint)p->glob.literal->len);
 	size = c->pool->len - at;
 	g_byte_array_append(c->pool, zero, -c->pool->len & 7);
 	return at | (uint64_t)size << 32;
+}
+
+/* Puts an instruction in front of those that there are. */
+static int add(struct compiler *c, unsigned int index, struct rs_filter_insn insn, place_t yes,
+	       place_t no, place_t *out)
+{
+	const struct rs_filter_word *word = &rs_filter_node(c->ast, index)->field;
+
+	if (c->count == RS_FILTER_MAX_INSNS)
+		return rs_filter_error_set(c->err, E2BIG, word->at, word->length,
+					   "the expression has more than %u comparisons",
+					   RS_FILTER_MAX_INSNS);
+	insn.on_true = yes;
+	insn.on_false = no;
+	c->insns[c->count] = insn;
+	c->node[c->count] = (uint16_t)index;
+	*out = (place_t)c->count++;
+	return 0;
+}
+
+static uint64_t bits_of(const struct rs_filter_predicate *p, unsigned int at, unsigned int width)
+{
+	uint64_t bits = 0;
+
+	for (unsigned int i = at; i < at + width && i < sizeof(p->cpus); i++)
+		bits |= (uint64_t)p->cpus[i] << 8 * (i - at);
+	return bits;
+}
+
+/*
+ * An array of bits against a list: one integer of it after the other, the last one first. Where the
+ * list has nothing, equality asks that there is no bit, and not for a 0, since a dynamic array may
+ * end before.
+ */
+static int gen_bits(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out)
+{
+	const struct rs_filter_predicate *p = &c->predicates[index];
+	bool any = p->op == RS_OP_ANY;
+	place_t next = any ? no : yes;
+	int ret = 0;
+
+	for (unsigned int at = p->size; at && !ret;) {
+		unsigned int width = MIN(at & -at, 8u);
+		struct rs_filter_insn insn = {.op = RS_OP_ANY, .source = p->source};
+		uint64_t all = UINT64_MAX >> (64 - 8 * width), bits;
+
+		at -= width;
+		bits = bits_of(p, at, width);
+		insn.width = (uint16_t)(p->width | width);
+		insn.offset = (uint16_t)(p->offset + at);
+		insn.mask = any ? bits : all;
+		if (any) {
+			if (bits)
+				ret = add(c, index, insn, yes, next, &next);
+		} else if (!bits) {
+			ret = add(c, index, insn, no, next, &next);
+		} else {
+			insn.op = RS_OP_EQ;
+			insn.imm = bits;
+			ret = add(c, index, insn, next, no, &next);
+		}
+	}
+	*out = next;
+	return ret;
 }
 
 static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out)
@@ -96,10 +163,14 @@ static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t
 		*out = yes;
 		return 0;
 	}
-	if (c->count == RS_FILTER_MAX_INSNS)
-		return rs_filter_error_set(c->err, E2BIG, word->at, word->length,
-					   "the expression has more than %u comparisons",
-					   RS_FILTER_MAX_INSNS);
+	if (p->negate) {
+		place_t other = yes;
+
+		yes = no;
+		no = other;
+	}
+	if (p->verdict == RS_PRED_BITS)
+		return gen_bits(c, index, yes, no, out);
 	if (p->verdict == RS_PRED_TEXT || p->verdict == RS_PRED_CPUS)
 		insn.imm = pool_add(c, p);
 	if (c->pool->len > RS_FILTER_MAX_SIZE)
@@ -107,11 +178,7 @@ static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t
 					   "the strings and patterns of the expression take more "
 					   "than %u bytes",
 					   RS_FILTER_MAX_SIZE);
-	insn.on_true = p->negate ? no : yes;
-	insn.on_false = p->negate ? yes : no;
-	c->insns[c->count] = insn;
-	*out = (place_t)c->count++;
-	return 0;
+	return add(c, index, insn, yes, no, out);
 }
 
 static int gen(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out);
@@ -158,6 +225,42 @@ static void gen_constant(struct compiler *c, place_t place)
 	c->count = 1;
 }
 
+/* Says which term costs most, and how many others cost as much. */
+static int too_slow(struct compiler *c, unsigned int steps)
+{
+	unsigned int most = 0, which = 0, others = 0;
+	struct rs_filter_word term;
+
+	for (unsigned int i = 0; i < c->count; i++) {
+		unsigned int own = rs_filter_insn_steps(&c->insns[i]);
+
+		others = own > most ? 0 : others + (own == most);
+		which = own >= most ? i : which; /* the last one stands first in the expression */
+		most = MAX(own, most);
+	}
+	term = rs_filter_extent(rs_filter_node(c->ast, c->node[which]));
+	return rs_filter_error_set(c->err, E2BIG, term.at, term.length,
+				   "this filter may take %u steps for one event, and %u are "
+				   "allowed: this term takes %u, and %u more take as many (a "
+				   "pattern takes one for each byte that its string may have)",
+				   steps, RS_FILTER_MAX_STEPS, most, others);
+}
+
+/* What an instruction leads to was made before it. */
+static int check_steps(struct compiler *c, place_t entry)
+{
+	unsigned int steps[RS_FILTER_MAX_INSNS];
+
+	for (unsigned int i = 0; i <= entry; i++) {
+		const struct rs_filter_insn *insn = &c->insns[i];
+		unsigned int yes = insn->on_true < i ? steps[insn->on_true] : 0;
+		unsigned int no = insn->on_false < i ? steps[insn->on_false] : 0;
+
+		steps[i] = rs_filter_insn_steps(insn) + MAX(yes, no);
+	}
+	return steps[entry] > RS_FILTER_MAX_STEPS ? too_slow(c, steps[entry]) : 0;
+}
+
 static place_t final_place(unsigned int entry, place_t place)
 {
 	return place >= RS_FILTER_REJECT ? place : (place_t)(entry - place);
@@ -187,7 +290,7 @@ static int assemble(struct compiler *c, place_t entry, GByteArray **program)
 
 		insn.on_true = final_place(entry, insn.on_true);
 		insn.on_false = final_place(entry, insn.on_false);
-		if (insn.op >= RS_OP_CPUSET)
+		if (rs_filter_is_pooled(insn.op))
 			insn.imm += head.pool;
 		g_byte_array_append(out, (const guint8 *)&insn, sizeof(insn));
 	}
@@ -240,6 +343,8 @@ int rs_filter_compile_one(const struct rs_filter_ast *ast, const RsTraceEvent *e
 			gen_constant(c, entry);
 			entry = 0;
 		}
+		if (!ret)
+			ret = check_steps(c, entry);
 		if (!ret)
 			ret = assemble(c, entry, &result);
 		if (!ret)

@@ -18,6 +18,11 @@
 
 #define RS_FILTER_MAX_EXPRESSION 4096u /* bytes */
 #define RS_FILTER_MAX_NESTING 64u      /* parentheses within parentheses */
+/*
+ * Steps that a program takes at most, on whatever way through it: cost.c says what a step is. One
+ * takes one to two nanoseconds, so no event waits longer than some 60 us for its filter.
+ */
+#define RS_FILTER_MAX_STEPS 32768u
 
 struct rs_filter_error {
 	int code;        /* errno value: EINVAL, ENOENT (no such field), E2BIG (a limit); 0: none */
@@ -28,13 +33,22 @@ struct rs_filter_error {
 
 /*
  * Takes apart what a user writes as a filter: "GLOB: EXPR", "SYSTEM:NAME:EXPR", or "EXPR" alone,
- * whose *glob is NULL. In "GLOB:" the expression is empty. Who calls it frees both, and checks the
- * expression. False: it is none of them, and neither is set.
+ * whose *glob is NULL. In "GLOB:" and "GLOB: 0" the expression is empty. Who calls it frees both,
+ * and checks the expression. False: it is none of them, and neither is set.
  */
 bool rs_filter_split(const char *text, char **glob, char **expression);
 
+/* Whether it stands for no filter: it is empty, or 0 as in Linux. It has no blanks at its ends. */
+bool rs_filter_is_none(const char *expression);
+
 /* Checks only the syntax: 0 or -errno. */
 int rs_filter_check(const char *expression, struct rs_filter_error *err);
+
+/*
+ * What is good, but hardly meant: `name == "a*"`, which asks for the character. One line, to be
+ * freed; NULL: nothing.
+ */
+char *rs_filter_doubt(const char *expression);
 
 /*
  * Compiles one expression for each of `count` events, usually those that match a glob. On success
@@ -92,8 +106,8 @@ int rs_filter_series_missing(const struct rs_filter_series *series, struct rs_fi
 /*
  * Joins `count` (>= 1) programs, all compiled for `event`, into one that accepts an entry if any of
  * them does. On success *joined is a new verified array, which the caller unrefs. Equal programs
- * count once. -E2BIG: together they exceed RS_FILTER_MAX_INSNS or RS_FILTER_MAX_SIZE; -EINVAL: one
- * does not fit the event.
+ * count once. -E2BIG: together they exceed RS_FILTER_MAX_INSNS, RS_FILTER_MAX_SIZE or
+ * RS_FILTER_MAX_STEPS; -EINVAL: one does not fit the event.
  */
 int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_t count,
 		   GByteArray **joined, struct rs_filter_error *err);
@@ -101,11 +115,15 @@ int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_
 /*
  * Checks everything that the agent relies on, for a program of `size` bytes and an event of this
  * entry size and number of dynamic fields. `program` is 8-byte aligned. Reads only inside it. 0, or
- * -EINVAL and what is wrong.
+ * what is wrong: -EINVAL, or -E2BIG if it may take more than RS_FILTER_MAX_STEPS.
  */
 int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
 		     unsigned int dyn_count, struct rs_filter_error *err);
 unsigned int rs_filter_dyn_count(const RsTraceEvent *event);
+/* Of a verified program: the steps that it takes at most for one event. */
+unsigned int rs_filter_steps(const void *program);
+/* Of a verified program: the minor version of the ABI that an agent must have to run it. */
+unsigned int rs_filter_minor(const void *program);
 
 /*
  * Three lines for a terminal: expression, caret, message. The last has no newline. Of a long

@@ -49,9 +49,11 @@ static void classify(struct rs_glob *g, const GString *plain, unsigned int stars
 	bool last = n && g_array_index(g->elements, struct rs_glob_element, n - 1).star;
 
 	g->shape = RS_GLOB_TABLE;
-	if (classes || stars > 1)
+	if (classes || stars > 2)
 		return;
-	if (stars == 0)
+	if (stars == 2)
+		g->shape = first && last && n > RS_FILTER_MAX_GLOB ? RS_GLOB_INSIDE : RS_GLOB_TABLE;
+	else if (stars == 0)
 		g->shape = RS_GLOB_EXACT;
 	else if (n == 1)
 		g->shape = RS_GLOB_ALL;
@@ -115,6 +117,24 @@ void rs_glob_clear(struct rs_glob *glob)
 		g_string_free(glob->literal, TRUE);
 	glob->literal = NULL;
 	g_clear_pointer(&glob->elements, g_array_unref);
+}
+
+void rs_glob_emit_inside(const struct rs_glob *glob, GByteArray *pool)
+{
+	const char *text = glob->literal->str;
+	gsize length = glob->literal->len;
+	g_autofree guint16 *shorter = g_new0(guint16, length + 1);
+	guint16 have = 0;
+
+	/* shorter[i]: the longest end of the first i bytes with which the text begins, too */
+	for (gsize i = 1; i < length; i++) {
+		while (have && text[i] != text[have])
+			have = shorter[have];
+		have = (guint16)(have + (text[i] == text[have]));
+		shorter[i + 1] = have;
+	}
+	g_byte_array_append(pool, (const guint8 *)shorter, (guint)(length * sizeof(*shorter)));
+	g_byte_array_append(pool, (const guint8 *)text, (guint)length);
 }
 
 /* Of each byte the elements that match it. */

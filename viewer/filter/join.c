@@ -91,7 +91,7 @@ static void append_code(GByteArray *out, const struct part *part, unsigned int n
 		insn.on_true = moved(part, insn.on_true, next);
 		insn.on_false = moved(part, insn.on_false, next);
 		/* The lower half is an offset. The sum must not carry into the upper half. */
-		if (insn.op >= RS_OP_CPUSET)
+		if (rs_filter_is_pooled(insn.op))
 			insn.imm = (insn.imm & ~(uint64_t)UINT32_MAX) |
 				   ((uint32_t)insn.imm - part->head.pool + part->pool);
 		g_byte_array_append(out, (const guint8 *)&insn, sizeof(insn));
@@ -133,6 +133,11 @@ int rs_filter_join(const RsTraceEvent *event, GByteArray *const *programs, size_
 	memset(out->data + used, 0, head.size - used);
 	ret = rs_filter_verify(out->data, out->len, event->entry_size, rs_filter_dyn_count(event),
 			       err);
+	if (ret == -E2BIG)
+		return rs_filter_error_set(err, E2BIG, 0, 0,
+					   "the filters of all owners together may take %u steps "
+					   "for this event, more than %u",
+					   rs_filter_steps(out->data), RS_FILTER_MAX_STEPS);
 	if (!ret)
 		*joined = g_steal_pointer(&out);
 	return ret;

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define TABLE_FROM 8u /* symbols in an expression for which a table is made */
+
 /* Decimal, 0x hex, 0 octal; a sign in front and parentheses around the digits. */
 static const char *parse_literal(const char *text, rs_wide_t *out)
 {
@@ -46,7 +48,7 @@ static const char *parse_literal(const char *text, rs_wide_t *out)
 	return NULL;
 }
 
-static const RsTraceSymbol *find_symbol(const RsTraceField *field, const char *name)
+const RsTraceSymbol *rs_filter_find_symbol(const RsTraceField *field, const char *name)
 {
 	for (guint i = 0; field && i < field->n_symbols; i++) {
 		if (strcmp(field->symbols[i].name, name) == 0)
@@ -89,8 +91,9 @@ static int no_such_symbol(const struct rs_filter_word *word, const RsTraceField 
 				   names->str);
 }
 
+/* `table`: the field's symbols by name; NULL: there is none. */
 static int parse_part(const struct rs_filter_word *word, const RsTraceField *field,
-		      const char *name, const char *part, rs_wide_t *out,
+		      GHashTable *table, const char *name, const char *part, rs_wide_t *out,
 		      struct rs_filter_error *err)
 {
 	const char *why = parse_literal(part, out);
@@ -98,7 +101,7 @@ static int parse_part(const struct rs_filter_word *word, const RsTraceField *fie
 
 	if (!why && !word->quote)
 		return 0;
-	symbol = find_symbol(field, part);
+	symbol = table ? g_hash_table_lookup(table, part) : rs_filter_find_symbol(field, part);
 	if (symbol) {
 		*out = symbol_value(field, symbol);
 		return 0;
@@ -121,27 +124,44 @@ static bool all_numbers(char **parts)
 	return !*parts;
 }
 
+/* A field may have thousands of symbols, and an expression hundreds. NULL: there are few. */
+static GHashTable *table_of(const RsTraceField *field, char **parts)
+{
+	GHashTable *table;
+
+	if (!field || g_strv_length(parts) <= TABLE_FROM)
+		return NULL;
+	table = g_hash_table_new(g_str_hash, g_str_equal);
+	/* Of two with one name the first one counts. */
+	for (guint i = field->n_symbols; i-- > 0;)
+		g_hash_table_replace(table, (gpointer)field->symbols[i].name,
+				     (gpointer)&field->symbols[i]);
+	return table;
+}
+
 int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
 		     const RsTraceField *field, const char *name, rs_wide_t *out,
 		     struct rs_filter_error *err)
 {
 	GString *text = rs_filter_word_text(ast, word);
 	g_autofree char *owned = g_string_free(text, FALSE);
-	g_auto(GStrv) parts = g_strsplit(owned, "|", 65);
+	g_auto(GStrv) parts = g_strsplit(owned, "|", -1);
+	g_autoptr(GHashTable) table = NULL;
 	const RsTraceSymbol *whole = NULL;
 	rs_wide_t value = 0;
 
 	if (word->quote || !all_numbers(parts))
-		whole = find_symbol(field, owned);
+		whole = rs_filter_find_symbol(field, owned);
 	if (whole) { /* a symbol's name may hold a '|' */
 		*out = symbol_value(field, whole);
 		return 0;
 	}
 	if (!parts[0])
-		return parse_part(word, field, name, "", out, err);
+		return parse_part(word, field, NULL, name, "", out, err);
+	table = table_of(field, parts);
 	for (unsigned int i = 0; parts[i]; i++) {
 		rs_wide_t part;
-		int ret = parse_part(word, field, name, parts[i], &part, err);
+		int ret = parse_part(word, field, table, name, parts[i], &part, err);
 
 		if (ret)
 			return ret;
@@ -149,67 +169,4 @@ int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_wor
 	}
 	*out = value;
 	return 0;
-}
-
-bool rs_filter_is_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word)
-{
-	return !word->quote && word->length >= 5 && strncmp(ast->text + word->at, "CPUS{", 5) == 0;
-}
-
-/* Reads a CPU number at *s and moves *s past it. */
-static bool take_cpu(const char **s, unsigned int *cpu)
-{
-	if (!g_ascii_isdigit(**s))
-		return false;
-	for (*cpu = 0; g_ascii_isdigit(**s); (*s)++)
-		*cpu = MIN(*cpu * 10 + (unsigned int)(**s - '0'), 100000);
-	return true;
-}
-
-/* Returns whether the bit was clear before. */
-static bool set_bit(uint8_t *map, unsigned int bit)
-{
-	bool is_new = !(map[bit / 8] >> bit % 8 & 1);
-
-	map[bit / 8] |= (uint8_t)(1u << bit % 8);
-	return is_new;
-}
-
-int rs_filter_cpus(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
-		   uint8_t out[RS_MAX_CPUS / 8], unsigned int *count, struct rs_filter_error *err)
-{
-	GString *text = rs_filter_word_text(ast, word);
-	g_autofree char *owned = g_string_free(text, FALSE);
-	const char *s = owned + 5;
-	unsigned int from, to;
-
-	memset(out, 0, RS_MAX_CPUS / 8);
-	*count = 0;
-	for (;;) {
-		while (*s == ' ')
-			s++;
-		if (!take_cpu(&s, &from))
-			break;
-		to = from;
-		if (*s == '-') {
-			s++;
-			if (!take_cpu(&s, &to))
-				break;
-		}
-		if (from > to || to >= RS_MAX_CPUS)
-			return rs_filter_error_set(err, EINVAL, word->at, word->length,
-						   "CPUs are counted from 0 to %u, the lower first",
-						   RS_MAX_CPUS - 1);
-		for (; from <= to; from++)
-			*count += set_bit(out, from);
-		while (*s == ' ')
-			s++;
-		if (strcmp(s, "}") == 0) {
-			return 0;
-		}
-		if (*s++ != ',')
-			break;
-	}
-	return rs_filter_error_set(err, EINVAL, word->at, word->length,
-				   "a CPU list is written CPUS{0-2,5}");
 }

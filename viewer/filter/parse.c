@@ -1,267 +1,156 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lexer and parser in one, since the meaning of a character depends on what comes next: a field, an
- * operator or a value. A bare value may hold `*`, `[!a-c]` or `-`. Only parentheses recurse, and
- * their depth is limited.
+ * The parser. The meaning of a character depends on what comes next: a field, an operator or a
+ * value. So it asks the lexer for what it needs. Only parentheses recurse, and their depth is
+ * limited.
  */
-#include "filter/ast.h"
+#include "filter/lex.h"
 
 #include <errno.h>
 #include <string.h>
 
 struct parser {
-	const char *text;
-	unsigned int size, at;
+	struct rs_filter_lexer lexer;
 	unsigned int depth;
 	GArray *nodes;
-	struct rs_filter_error *err;
 };
 
 static int parse_or(struct parser *p, uint16_t *out);
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static void skip_space(struct parser *p)
-{
-	while (is_space(p->text[p->at]))
-		p->at++;
-}
-
-static bool take(struct parser *p, const char *what)
-{
-	skip_space(p);
-	/* Nearly always the first byte tells, and a long expression is asked very often. */
-	if (p->text[p->at] != *what || strncmp(p->text + p->at, what, strlen(what)) != 0)
-		return false;
-	p->at += (unsigned int)strlen(what);
-	return true;
-}
 
 static struct rs_filter_node *node_at(struct parser *p, uint16_t index)
 {
 	return &g_array_index(p->nodes, struct rs_filter_node, index);
 }
 
-/* Each node takes at least one byte of text, so indices stay below RS_FILTER_NONE. */
-static uint16_t node_new(struct parser *p, enum rs_filter_kind kind, uint16_t child)
+static uint16_t node_add(struct parser *p, const struct rs_filter_node *node)
 {
-	struct rs_filter_node node = {
-		.kind = (uint8_t)kind, .child = child, .next = RS_FILTER_NONE};
-
-	g_array_append_val(p->nodes, node);
+	g_array_append_vals(p->nodes, node, 1);
 	return (uint16_t)(p->nodes->len - 1);
 }
 
-static int parse_field(struct parser *p, struct rs_filter_word *out)
+/* Each node takes at least one byte of text, so indices stay below RS_FILTER_NONE. */
+static uint16_t node_new(struct parser *p, enum rs_filter_kind kind, uint16_t child)
 {
-	unsigned int from, n = 0;
+	return node_add(p, &(struct rs_filter_node){
+				   .kind = (uint8_t)kind, .child = child, .next = RS_FILTER_NONE});
+}
+
+static bool take_mask_sign(struct parser *p)
+{
 	const char *s;
 
-	skip_space(p);
-	from = p->at;
-	s = p->text + from;
-	while (g_ascii_isalnum(s[n]) || s[n] == '_')
-		n++;
-	if (!s[n] && n == 0)
-		return rs_filter_error_set(p->err, EINVAL, from, 0,
-					   from ? "the expression ends where a field is due"
-						: "the expression is empty");
-	if (n == 0 || g_ascii_isdigit(*s))
-		return rs_filter_error_set(
-			p->err, EINVAL, from, MAX(n, 1),
-			"a field name is due here (the field stands to the left of "
-			"the operator, the value to its right)");
-	*out = (struct rs_filter_word){(uint16_t)from, (uint16_t)n, 0};
-	p->at += n;
-	return 0;
+	rs_filter_skip_space(&p->lexer);
+	s = p->lexer.text + p->lexer.at;
+	if (s[0] != '&' || s[1] == '&')
+		return false;
+	p->lexer.at++;
+	return true;
 }
 
-static int parse_quoted(struct parser *p, struct rs_filter_word *out)
+/* The value after a comparison that has been read. */
+static int parse_compared(struct parser *p, struct rs_filter_node *term)
 {
-	unsigned int from = p->at;
-	char quote = p->text[p->at++];
+	bool glob = term->cmp == RS_CMP_MATCH || term->cmp == RS_CMP_NOMATCH;
 
-	while (p->text[p->at] && p->text[p->at] != quote) {
-		if (p->text[p->at] == '\\' &&
-		    (p->text[p->at + 1] == quote || p->text[p->at + 1] == '\\'))
-			p->at++;
-		p->at++;
-	}
-	if (!p->text[p->at])
-		return rs_filter_error_set(p->err, EINVAL, from, p->size - from,
-					   "this quote is never closed");
-	*out = (struct rs_filter_word){(uint16_t)(from + 1), (uint16_t)(p->at - from - 1),
-				       (uint8_t)quote};
-	p->at++;
-	return 0;
+	return rs_filter_take_value(&p->lexer, glob ? RS_USE_GLOB : RS_USE_VALUE, &term->value);
 }
 
-/* What a bare word stands for. */
-enum word_use {
-	USE_VALUE,
-	USE_MASK, /* ends at a comparison too */
-	USE_GLOB,
-};
-
-/* The length of -(10), the one word with parentheses; 0 if there is none here. */
-static unsigned int negative_length(const char *s)
+/* What may follow field & mask. */
+static int parse_masked(struct parser *p, struct rs_filter_node *term)
 {
-	unsigned int n = 2;
-
-	if (strncmp(s, "-(", 2) != 0)
+	if (!rs_filter_take_cmp(&p->lexer, &term->cmp))
 		return 0;
-	n += (unsigned int)strspn(s + n, " ");
-	if (!g_ascii_isdigit(s[n]))
-		return 0;
-	while (g_ascii_isalnum(s[n]))
-		n++;
-	n += (unsigned int)strspn(s + n, " ");
-	return s[n] == ')' ? n + 1 : 0;
+	term->has_mask = true;
+	term->mask = term->value;
+	return parse_compared(p, term);
 }
 
-/* The length of CPUS{0-2, 5}, the one word with blanks; 0 if there is none here. */
-static unsigned int cpus_length(const char *s)
+/* field cmp value | field & mask | field & mask cmp value | field */
+static int parse_field_first(struct parser *p, struct rs_filter_node *term)
 {
-	unsigned int n = 5;
+	struct rs_filter_lexer *lexer = &p->lexer;
+	int ret = rs_filter_take_field(lexer, term);
 
-	if (strncmp(s, "CPUS{", n) != 0)
-		return 0;
-	n += (unsigned int)strspn(s + n, "0123456789-, ");
-	return s[n] == '}' ? n + 1 : 0;
-}
-
-/*
- * The length of a bare word. What is inside [..] or {..} is no exception: if the word went on there
- * to the next bracket, it could take in the rest of the expression.
- */
-static unsigned int bare_length(const char *s, enum word_use use)
-{
-	const char *stop = use == USE_MASK ? "()&\"'=<>!~" : "()&\"'";
-	unsigned int n = use == USE_GLOB ? 0 : negative_length(s);
-
-	if (n)
-		return n;
-	n = use == USE_GLOB ? 0 : cpus_length(s);
-	while (s[n] && !is_space(s[n]) && !strchr(stop, s[n])) {
-		if (s[n] == '|' && (s[n + 1] == '|' || n == 0))
-			break;
-		if (s[n] == '\\' && s[n + 1])
-			n++;
-		n++;
+	if (ret)
+		return ret;
+	if (rs_filter_take_cmp(lexer, &term->cmp))
+		return parse_compared(p, term);
+	if (take_mask_sign(p)) {
+		term->cmp = RS_CMP_ANY;
+		ret = rs_filter_take_value(lexer, RS_USE_LEFT, &term->value);
+		return ret ? ret : parse_masked(p, term);
 	}
-	return n;
+	term->cmp = RS_CMP_TRUE;
+	rs_filter_skip_space(lexer);
+	if (!lexer->text[lexer->at] || strchr("&|)", lexer->text[lexer->at]))
+		return 0;
+	return rs_filter_no_operator(lexer, &term->field);
 }
 
-static int parse_value(struct parser *p, enum word_use use, struct rs_filter_word *out)
+/* value cmp field | mask & field | mask & field cmp value */
+static int parse_value_first(struct parser *p, struct rs_filter_node *term)
 {
-	unsigned int n;
+	static const uint8_t mirrored[] = {
+		[RS_CMP_EQ] = RS_CMP_EQ, [RS_CMP_NE] = RS_CMP_NE, [RS_CMP_LT] = RS_CMP_GT,
+		[RS_CMP_LE] = RS_CMP_GE, [RS_CMP_GT] = RS_CMP_LT, [RS_CMP_GE] = RS_CMP_LE};
+	struct rs_filter_lexer *lexer = &p->lexer;
+	unsigned int from = lexer->at;
+	int ret = rs_filter_take_value(lexer, RS_USE_LEFT, &term->value);
 
-	skip_space(p);
-	if (p->text[p->at] == '"' || p->text[p->at] == '\'')
-		return parse_quoted(p, out);
-	n = bare_length(p->text + p->at, use);
-	if (n == 0)
-		return rs_filter_error_set(p->err, EINVAL, p->at, p->text[p->at] ? 1 : 0,
-					   "a value is due here");
-	*out = (struct rs_filter_word){(uint16_t)p->at, (uint16_t)n, 0};
-	p->at += n;
-	return 0;
-}
-
-/* Reads a comparison operator, if there is one here. */
-static bool take_cmp(struct parser *p, uint8_t *cmp)
-{
-	static const struct {
-		const char *text;
-		uint8_t cmp;
-	} ops[] = {{"==", RS_CMP_EQ},   {"!=", RS_CMP_NE},     {"<=", RS_CMP_LE},
-		   {">=", RS_CMP_GE},   {"<", RS_CMP_LT},      {">", RS_CMP_GT},
-		   {"~", RS_CMP_MATCH}, {"!~", RS_CMP_NOMATCH}};
-
-	for (unsigned int i = 0; i < G_N_ELEMENTS(ops); i++) {
-		if (take(p, ops[i].text)) {
-			*cmp = ops[i].cmp;
-			return true;
-		}
+	if (ret)
+		return ret;
+	if (take_mask_sign(p)) {
+		term->cmp = RS_CMP_ANY;
+		ret = rs_filter_take_field(lexer, term);
+		return ret ? ret : parse_masked(p, term);
 	}
-	return false;
+	if (!rs_filter_take_cmp(lexer, &term->cmp))
+		return rs_filter_no_operator(lexer, &term->value);
+	if (term->cmp == RS_CMP_MATCH || term->cmp == RS_CMP_NOMATCH)
+		return rs_filter_error_set(lexer->err, EINVAL, from, lexer->at - from,
+					   "the pattern stands to the right of '~'");
+	term->cmp = mirrored[term->cmp];
+	return rs_filter_take_field(lexer, term);
 }
 
-static enum word_use use_after(uint8_t cmp)
-{
-	return cmp == RS_CMP_MATCH || cmp == RS_CMP_NOMATCH ? USE_GLOB : USE_VALUE;
-}
-
-static int missing_operator(struct parser *p, const struct rs_filter_word *field)
-{
-	unsigned int n = p->text[p->at] ? 1 : 0;
-
-	if (p->text[p->at] == '=')
-		return rs_filter_error_set(p->err, EINVAL, p->at, 1, "equality is written ==");
-	return rs_filter_error_set(p->err, EINVAL, p->at, n,
-				   "an operator is due after '%.*s': == != < <= > >= & ~ !~",
-				   field->length, p->text + field->at);
-}
-
-/* field cmp value | field & mask | field & mask cmp value */
 static int parse_term(struct parser *p, uint16_t *out)
 {
 	struct rs_filter_node term = {
 		.kind = RS_FILTER_TERM, .child = RS_FILTER_NONE, .next = RS_FILTER_NONE};
-	int ret = parse_field(p, &term.field);
+	int ret = rs_filter_at_value(&p->lexer) ? parse_value_first(p, &term)
+						: parse_field_first(p, &term);
 
 	if (ret)
 		return ret;
-	skip_space(p);
-	if (take_cmp(p, &term.cmp)) {
-		ret = parse_value(p, use_after(term.cmp), &term.value);
-	} else if (p->text[p->at] == '&' && p->text[p->at + 1] != '&') {
-		p->at++;
-		term.cmp = RS_CMP_ANY;
-		ret = parse_value(p, USE_MASK, &term.value);
-		if (!ret && take_cmp(p, &term.cmp)) {
-			term.has_mask = true;
-			term.mask = term.value;
-			ret = parse_value(p, use_after(term.cmp), &term.value);
-		}
-	} else {
-		ret = missing_operator(p, &term.field);
-	}
-	if (ret)
-		return ret;
-	g_array_append_val(p->nodes, term);
-	*out = (uint16_t)(p->nodes->len - 1);
+	*out = node_add(p, &term);
 	return 0;
 }
 
-/* ( expr ), and, as in C, ( field & mask ) cmp value. */
+/* ( expr ), and, as in C, ( field & mask ) cmp value and ( field ) cmp value. */
 static int parse_parentheses(struct parser *p, uint16_t *out)
 {
-	unsigned int from = p->at - 1;
+	struct rs_filter_lexer *lexer = &p->lexer;
+	unsigned int from = lexer->at - 1;
 	struct rs_filter_node *term;
 	int ret;
 
 	if (++p->depth > RS_FILTER_MAX_NESTING)
-		return rs_filter_error_set(p->err, E2BIG, from, 1,
+		return rs_filter_error_set(lexer->err, E2BIG, from, 1,
 					   "parentheses are nested more than %u deep",
 					   RS_FILTER_MAX_NESTING);
 	ret = parse_or(p, out);
 	if (ret)
 		return ret;
 	p->depth--;
-	if (!take(p, ")"))
-		return rs_filter_error_set(
-			p->err, EINVAL, p->at, p->text[p->at] ? 1 : 0,
-			"'&&', '||' or ')' is due here, for the '(' at column %u", from + 1);
+	if (!rs_filter_take(lexer, ")"))
+		return rs_filter_no_joiner(lexer, from);
 	term = node_at(p, *out);
-	if (term->kind == RS_FILTER_TERM && term->cmp == RS_CMP_ANY && take_cmp(p, &term->cmp)) {
-		term->has_mask = true;
-		term->mask = term->value;
-		return parse_value(p, use_after(term->cmp), &term->value);
-	}
+	if (term->kind != RS_FILTER_TERM)
+		return 0;
+	if (term->cmp == RS_CMP_ANY)
+		return parse_masked(p, term);
+	if (term->cmp == RS_CMP_TRUE && rs_filter_take_cmp(lexer, &term->cmp))
+		return parse_compared(p, term);
 	return 0;
 }
 
@@ -271,9 +160,9 @@ static int parse_not(struct parser *p, uint16_t *out)
 	uint16_t child;
 	int ret;
 
-	while (take(p, "!"))
+	while (rs_filter_take(&p->lexer, "!"))
 		negate = !negate;
-	ret = take(p, "(") ? parse_parentheses(p, &child) : parse_term(p, &child);
+	ret = rs_filter_take(&p->lexer, "(") ? parse_parentheses(p, &child) : parse_term(p, &child);
 	if (ret)
 		return ret;
 	*out = negate ? node_new(p, RS_FILTER_NOT, child) : child;
@@ -288,7 +177,7 @@ static int parse_list(struct parser *p, const char *sign, enum rs_filter_kind ki
 	int ret = next(p, &first);
 
 	*out = last = first;
-	while (!ret && take(p, sign)) {
+	while (!ret && rs_filter_take(&p->lexer, sign)) {
 		ret = next(p, &more);
 		if (ret)
 			break;
@@ -312,22 +201,20 @@ static int parse_or(struct parser *p, uint16_t *out)
 
 int rs_filter_parse(const char *expression, struct rs_filter_ast *ast, struct rs_filter_error *err)
 {
-	struct parser p = {.text = expression, .err = err};
+	struct parser p = {.lexer = {.text = expression, .err = err}};
 	uint16_t root;
 	int ret;
 
-	p.size = (unsigned int)strnlen(expression, RS_FILTER_MAX_EXPRESSION + 1);
-	if (p.size > RS_FILTER_MAX_EXPRESSION)
+	p.lexer.size = (unsigned int)strnlen(expression, RS_FILTER_MAX_EXPRESSION + 1);
+	if (p.lexer.size > RS_FILTER_MAX_EXPRESSION)
 		return rs_filter_error_set(err, E2BIG, RS_FILTER_MAX_EXPRESSION, 0,
 					   "the expression is longer than %u bytes",
 					   RS_FILTER_MAX_EXPRESSION);
 	p.nodes = g_array_new(FALSE, FALSE, sizeof(struct rs_filter_node));
 	ret = parse_or(&p, &root);
-	skip_space(&p);
-	if (!ret && p.at < p.size)
-		ret = rs_filter_error_set(err, EINVAL, p.at, 1,
-					  p.text[p.at] == ')' ? "this ')' closes nothing"
-							      : "'&&' or '||' is due here");
+	rs_filter_skip_space(&p.lexer);
+	if (!ret && p.lexer.at < p.lexer.size)
+		ret = rs_filter_no_joiner(&p.lexer, RS_FILTER_NONE);
 	if (ret) {
 		g_array_unref(p.nodes);
 		return ret;
@@ -360,6 +247,51 @@ GString *rs_filter_word_pattern(const struct rs_filter_ast *ast, const struct rs
 	if (word->quote)
 		return rs_filter_word_text(ast, word);
 	return g_string_new_len(ast->text + word->at, word->length);
+}
+
+struct rs_filter_word rs_filter_extent(const struct rs_filter_node *term)
+{
+	const struct rs_filter_word words[] = {term->field, term->mask, term->value};
+	unsigned int from = term->field.at, to = from;
+
+	for (unsigned int i = 0; i < G_N_ELEMENTS(words); i++) {
+		unsigned int quote = words[i].quote ? 1 : 0;
+
+		if (!words[i].length && !quote)
+			continue;
+		from = MIN(from, words[i].at - quote);
+		to = MAX(to, (unsigned int)words[i].at + words[i].length + quote);
+	}
+	return (struct rs_filter_word){(uint16_t)from, (uint16_t)(to - from), 0};
+}
+
+/* A string is compared with one that looks like a pattern. */
+static bool is_doubtful(const struct rs_filter_ast *ast, const struct rs_filter_node *node)
+{
+	return node->kind == RS_FILTER_TERM && !node->has_mask &&
+	       (node->cmp == RS_CMP_EQ || node->cmp == RS_CMP_NE) &&
+	       memchr(ast->text + node->value.at, '*', node->value.length);
+}
+
+char *rs_filter_doubt(const char *expression)
+{
+	struct rs_filter_ast ast;
+	char *doubt = NULL;
+
+	if (rs_filter_parse(expression, &ast, NULL))
+		return NULL;
+	for (unsigned int i = 0; i < ast.nodes->len && !doubt; i++) {
+		const struct rs_filter_node *node = rs_filter_node(&ast, i);
+		struct rs_filter_word term = rs_filter_extent(node);
+
+		if (is_doubtful(&ast, node))
+			doubt = g_strdup_printf("%.*s: this compares with the character '*'; for a "
+						"pattern use %s",
+						term.length, expression + term.at,
+						node->cmp == RS_CMP_EQ ? "~" : "!~");
+	}
+	rs_filter_ast_clear(&ast);
+	return doubt;
 }
 
 int rs_filter_check(const char *expression, struct rs_filter_error *err)

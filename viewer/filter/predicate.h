@@ -15,17 +15,20 @@ enum rs_filter_verdict {
 	RS_PRED_UNKNOWN, /* the event has no such field */
 	RS_PRED_INTEGER,
 	RS_PRED_TEXT,
-	RS_PRED_CPUS,
+	RS_PRED_CPUS, /* a number that is a CPU of the list */
+	RS_PRED_BITS, /* an array whose bits are CPUs, against those of the list */
 };
 
 struct rs_filter_predicate {
 	enum rs_filter_verdict verdict;
-	bool negate;    /* TEXT: true if the operation is false */
-	uint8_t op;     /* RS_OP_* */
+	bool negate;    /* true if the operation is false */
+	bool no_value;  /* UNKNOWN: not the field, but the one that it is compared with */
+	uint8_t op;     /* RS_OP_*; BITS: EQ or ANY */
 	uint8_t source; /* RS_SRC_* */
 	uint16_t width, offset;
+	uint16_t size;                 /* BITS: bytes that are looked at */
 	uint64_t imm, mask;            /* INTEGER */
-	uint8_t cpus[RS_MAX_CPUS / 8]; /* CPUS: a bit map */
+	uint8_t cpus[RS_MAX_CPUS / 8]; /* CPUS, BITS: a bit map */
 	struct rs_glob glob;           /* TEXT: its literal, or with STR_GLOB its elements; owned */
 };
 

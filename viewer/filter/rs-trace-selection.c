@@ -83,7 +83,7 @@ static gboolean split(Filter *filter, const char *text, GError **error)
 
 	if (!rs_filter_split(text, &glob, &filter->text))
 		filter->text = g_strdup(text);
-	if (!*filter->text) {
+	if (rs_filter_is_none(filter->text)) {
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
 			    "'%s' has no expression", text);
 		return FALSE;
@@ -232,7 +232,10 @@ static void note_sources(Kept *kept, const GByteArray *program)
 
 	for (guint i = 0; i < head->insn_count; i++) {
 		kept->needs_comm |= insns[i].source == RS_SRC_COMM;
-		kept->needs_dyn |= insns[i].source == RS_SRC_DYN;
+		kept->needs_dyn |= insns[i].source == RS_SRC_DYN ||
+				   insns[i].source == RS_SRC_DYN_INT ||
+				   (insns[i].op >= RS_OP_PAIR_EQ &&
+				    (insns[i].imm >> 8 & 0xff) == RS_SRC_DYN_INT);
 	}
 }
 

@@ -18,6 +18,7 @@ struct rs_filter_series {
 /* What is known of a term's field, after some events. */
 struct noted {
 	bool known;
+	bool has_field;     /* but not the one that it is compared with */
 	unsigned int limit; /* of the nearest name so far; 0: none */
 	char *nearest;
 };
@@ -76,29 +77,42 @@ int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *ev
 	return ret;
 }
 
-/* Whether the event has the term's field. The compiler reports any other mistake in the term. */
-static bool knows(const struct rs_filter_ast *ast, const struct rs_filter_node *term,
-		  const RsTraceEvent *event)
+/*
+ * NULL: the event has the term's field, and the one that it is compared with. Else the name that it
+ * lacks. The compiler reports any other mistake in the term.
+ */
+static const struct rs_filter_word *
+lacks(const struct rs_filter_ast *ast, const struct rs_filter_node *term, const RsTraceEvent *event)
 {
 	struct rs_filter_predicate p = {0};
-	bool known = rs_filter_resolve(ast, term, event, false, &p, NULL) ||
-		     p.verdict != RS_PRED_UNKNOWN;
+	const struct rs_filter_word *name = NULL;
 
+	if (!rs_filter_resolve(ast, term, event, false, &p, NULL) && p.verdict == RS_PRED_UNKNOWN)
+		name = p.no_value ? &term->value : &term->field;
 	rs_filter_predicate_clear(&p);
-	return known;
+	return name;
 }
 
-/* `only`: the event, if it is one. */
-static int none_has(const struct rs_filter_word *field, size_t count, const char *only,
-		    const char *name, const char *nearest, struct rs_filter_error *err)
+/* No event has the name in the term. `only`: the event, if it is one. */
+static int none_has(const struct rs_filter_ast *ast, const struct rs_filter_node *term,
+		    const struct rs_filter_word *word, size_t count, const char *only,
+		    const char *nearest, struct rs_filter_error *err)
 {
-	g_autofree char *whose = count == 1
-					 ? g_strdup_printf("%s has no", only)
-					 : g_strdup_printf("none of the %zu events has a", count);
+	g_autofree char *name = g_strndup(ast->text + word->at, word->length);
+	g_autofree char *whose = NULL, *hint = NULL;
 
-	return rs_filter_error_set(err, ENOENT, field->at, field->length, "%s field '%s'%s%s%s",
-				   whose, name, nearest ? "; did you mean '" : "",
-				   nearest ? nearest : "", nearest ? "'?" : "");
+	if (count == 1)
+		whose = g_strdup_printf("%s has no", only);
+	else if (word ==
+		 &term->value) /* others may have it, but what it is compared with is here */
+		whose = g_strdup_printf("none of the events with '%.*s' has a", term->field.length,
+					ast->text + term->field.at);
+	else
+		whose = g_strdup_printf("none of the %zu events has a", count);
+	if (nearest && strcmp(nearest, name) != 0)
+		hint = g_strdup_printf("; did you mean '%s'?", nearest);
+	return rs_filter_error_set(err, ENOENT, word->at, word->length, "%s field '%s'%s", whose,
+				   name, hint ? hint : "");
 }
 
 int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *const *events,
@@ -106,6 +120,7 @@ int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *
 {
 	const struct rs_filter_ast *ast = &series->ast;
 	const struct rs_filter_node *node;
+	const struct rs_filter_word *word = NULL;
 	g_autofree char *name = NULL;
 	const char *nearest;
 
@@ -117,13 +132,17 @@ int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *
 		return 0;
 	node = rs_filter_node(ast, series->named++);
 	for (size_t e = 0; e < count; e++) {
+		const struct rs_filter_word *lacked = lacks(ast, node, events[e]);
+
 		++*looks;
-		if (knows(ast, node, events[e]))
+		if (!lacked)
 			return 1;
+		if (!word || lacked == &node->value) /* the field is there, then */
+			word = lacked;
 	}
-	name = g_strndup(ast->text + node->field.at, node->field.length);
+	name = g_strndup(ast->text + word->at, word->length);
 	nearest = rs_filter_nearest(events, count, name);
-	return none_has(&node->field, count, NULL, name, nearest, err);
+	return none_has(ast, node, word, count, NULL, nearest, err);
 }
 
 /* A name of this event that is like the one that is looked for, if it is the nearest so far. */
@@ -153,15 +172,21 @@ void rs_filter_series_note(struct rs_filter_series *series, const RsTraceEvent *
 	for (unsigned int i = 0; i < ast->nodes->len; i++) {
 		const struct rs_filter_node *node = rs_filter_node(ast, i);
 		struct noted *noted = &series->notes[i];
+		const struct rs_filter_word *lacked;
 
 		if (node->kind != RS_FILTER_TERM || noted->known)
 			continue;
-		noted->known = knows(ast, node, event);
-		if (!noted->known) {
-			g_autofree char *name =
-				g_strndup(ast->text + node->field.at, node->field.length);
+		lacked = lacks(ast, node, event);
+		noted->known = !lacked;
+		if (lacked) {
+			g_autofree char *name = g_strndup(ast->text + lacked->at, lacked->length);
 
-			note_nearest(noted, event, name);
+			if (lacked == &node->value && !noted->has_field) {
+				noted->has_field = true;
+				g_clear_pointer(&noted->nearest, g_free);
+			}
+			if ((lacked == &node->value) == noted->has_field)
+				note_nearest(noted, event, name);
 		}
 	}
 }
@@ -172,13 +197,11 @@ int rs_filter_series_missing(const struct rs_filter_series *series, struct rs_fi
 
 	for (unsigned int i = 0; series->notes && i < ast->nodes->len; i++) {
 		const struct rs_filter_node *node = rs_filter_node(ast, i);
-		g_autofree char *name = NULL;
+		const struct noted *noted = &series->notes[i];
 
-		if (node->kind != RS_FILTER_TERM || series->notes[i].known)
-			continue;
-		name = g_strndup(ast->text + node->field.at, node->field.length);
-		return none_has(&node->field, series->noted, series->only, name,
-				series->notes[i].nearest, err);
+		if (node->kind == RS_FILTER_TERM && !noted->known)
+			return none_has(ast, node, noted->has_field ? &node->value : &node->field,
+					series->noted, series->only, noted->nearest, err);
 	}
 	return 0;
 }

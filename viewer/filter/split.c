@@ -33,5 +33,12 @@ bool rs_filter_split(const char *text, char **glob, char **expression)
 		return false;
 	*glob = g_strstrip(g_strndup(text, (gsize)(end - text)));
 	*expression = g_strstrip(g_strdup(end + 1));
+	if (rs_filter_is_none(*expression))
+		**expression = '\0';
 	return true;
+}
+
+bool rs_filter_is_none(const char *expression)
+{
+	return !*expression || strcmp(expression, "0") == 0;
 }

@@ -25,19 +25,35 @@ static bool is_place(const struct verifier *v, unsigned int at, unsigned int pla
 	       (place > at && place < v->head.insn_count);
 }
 
+static bool is_pair(unsigned int op)
+{
+	return op >= RS_OP_PAIR_EQ && op <= RS_OP_PAIR_GE;
+}
+
+static bool is_width(unsigned int width)
+{
+	return width == 1 || width == 2 || width == 4 || width == 8;
+}
+
 /* NULL, or what is wrong with the source of an instruction. */
 static const char *bad_source(const struct verifier *v, const struct rs_filter_insn *in)
 {
-	bool is_text = in->op >= RS_OP_STR_EQ;
+	bool is_text = in->op >= RS_OP_STR_EQ && !is_pair(in->op);
 	unsigned int end = in->offset + (in->source == RS_SRC_DYN ? 4u : in->width);
 
 	switch (in->source) {
 	case RS_SRC_FIELD:
 		if (is_text)
 			return "a string operation on a number";
-		if (in->width != 1 && in->width != 2 && in->width != 4 && in->width != 8)
+		if (!is_width(in->width))
 			return "no such integer width";
 		return end > v->entry_size ? "its field lies outside the entry" : NULL;
+	case RS_SRC_DYN_INT:
+		if (is_text)
+			return "a string operation on a number";
+		if (!is_width(in->width & 0xff))
+			return "no such integer width";
+		return in->width >> 8 >= v->dyn_count ? "there is no such dynamic field" : NULL;
 	case RS_SRC_STRING:
 	case RS_SRC_DYN:
 		if (!is_text)
@@ -90,6 +106,21 @@ static const char *bad_glob(const guint8 *at, size_t size)
 	return NULL;
 }
 
+static const char *bad_sub(const guint8 *at, size_t size)
+{
+	size_t length = size / 3;
+	uint16_t shorter;
+
+	if (!length || size % 3 || length > RS_FILTER_MAX_STRING)
+		return "its text has no valid length";
+	for (size_t i = 0; i < length; i++) {
+		memcpy(&shorter, at + i * sizeof(shorter), sizeof(shorter));
+		if (shorter && shorter >= i)
+			return "its table does not lead to a shorter text";
+	}
+	return memchr(at + 2 * length, 0, length) ? "its text has a NUL inside" : NULL;
+}
+
 static const char *bad_text(const struct verifier *v, const struct rs_filter_insn *in)
 {
 	uint32_t at = (uint32_t)in->imm, length = (uint32_t)(in->imm >> 32);
@@ -100,6 +131,8 @@ static const char *bad_text(const struct verifier *v, const struct rs_filter_ins
 		return "its text lies outside the pool";
 	if (in->op == RS_OP_STR_GLOB)
 		return at % 8 ? "its pattern is not aligned" : bad_glob(v->bytes + at, length);
+	if (in->op == RS_OP_STR_SUB)
+		return at % 2 ? "its table is not aligned" : bad_sub(v->bytes + at, length);
 	if (length > RS_FILTER_MAX_STRING)
 		return "its text is too long";
 	return memchr(v->bytes + at, 0, length) ? "its text has a NUL inside" : NULL;
@@ -119,7 +152,8 @@ static const char *bad_cpus(const struct verifier *v, const struct rs_filter_ins
 /* The agent loads more bytes than the field has. The mask must clear the others. */
 static const char *bad_integer(const struct rs_filter_insn *in)
 {
-	unsigned int bits = 8 * (in->source == RS_SRC_FIELD ? in->width : 4u);
+	bool sized = in->source == RS_SRC_FIELD || in->source == RS_SRC_DYN_INT;
+	unsigned int bits = 8 * (sized ? in->width & 0xffu : 4u);
 
 	if (in->op == RS_OP_ANY && in->imm)
 		return "a bare mask has no value";
@@ -128,13 +162,40 @@ static const char *bad_integer(const struct rs_filter_insn *in)
 	return NULL;
 }
 
+/* The second integer of a pair stands in `imm` as the first does in the instruction. */
+static const char *bad_pair(const struct verifier *v, const struct rs_filter_insn *in)
+{
+	const struct rs_filter_insn second = {.op = in->op,
+					      .source = (uint8_t)(in->imm >> 8),
+					      .width = (uint16_t)(in->imm >> 16),
+					      .offset = (uint16_t)(in->imm >> 32)};
+
+	if (in->imm & 0xff || in->imm >> 48 || in->mask >> 2)
+		return "reserved bits of a pair are set";
+	return bad_source(v, &second);
+}
+
+static const char *bad_operands(const struct verifier *v, const struct rs_filter_insn *in)
+{
+	if (is_pair(in->op))
+		return bad_pair(v, in);
+	if (in->op >= RS_OP_STR_EQ)
+		return bad_text(v, in);
+	return in->op == RS_OP_CPUSET ? bad_cpus(v, in) : bad_integer(in);
+}
+
+static bool is_operation(unsigned int op)
+{
+	return op <= RS_OP_CPUSET || (op >= RS_OP_STR_EQ && op <= RS_OP_STR_SUB) || is_pair(op);
+}
+
 static int verify_insn(struct verifier *v, unsigned int i)
 {
 	struct rs_filter_insn in;
 	const char *why;
 
 	memcpy(&in, v->bytes + sizeof(v->head) + i * sizeof(in), sizeof(in));
-	if (in.op > RS_OP_STR_GLOB || (in.op > RS_OP_CPUSET && in.op < RS_OP_STR_EQ))
+	if (!is_operation(in.op))
 		return refuse(v, i, "no such operation");
 	if (in.reserved0 || in.reserved1)
 		return refuse(v, i, "reserved bits are set");
@@ -142,9 +203,7 @@ static int verify_insn(struct verifier *v, unsigned int i)
 		return refuse(v, i, "it leads nowhere, or back");
 	why = bad_source(v, &in);
 	if (!why)
-		why = in.op >= RS_OP_STR_EQ   ? bad_text(v, &in)
-		      : in.op == RS_OP_CPUSET ? bad_cpus(v, &in)
-					      : bad_integer(&in);
+		why = bad_operands(v, &in);
 	return why ? refuse(v, i, why) : 0;
 }
 
@@ -176,5 +235,10 @@ int rs_filter_verify(const void *program, size_t size, unsigned int entry_size,
 					   "filter program: reserved bits are set");
 	for (unsigned int i = 0; i < h->insn_count && !ret; i++)
 		ret = verify_insn(&v, i);
+	if (!ret && rs_filter_steps(program) > RS_FILTER_MAX_STEPS)
+		return rs_filter_error_set(err, E2BIG, 0, 0,
+					   "filter program: it may take %u steps for one event, "
+					   "more than %u",
+					   rs_filter_steps(program), RS_FILTER_MAX_STEPS);
 	return ret;
 }

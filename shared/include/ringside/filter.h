@@ -34,6 +34,12 @@
 #define RS_SRC_PID 4u
 #define RS_SRC_CPU 5u
 #define RS_SRC_TGID 6u /* thread group of the running task; 0: not known */
+/*
+ * Integer in the bytes of a dynamic field. `width`: bytes of the integer, number of the field << 8.
+ * `offset`: in the field. If the first byte is not there, the test is false. Others that are not
+ * there are 0. Since ABI 1.1.
+ */
+#define RS_SRC_DYN_INT 7u
 
 /*
  * The test (rs_filter_insn.op). Integers: (value & mask) is compared with imm, 64-bit. The mask of
@@ -58,6 +64,23 @@
 #define RS_OP_STR_PREFIX 17u
 #define RS_OP_STR_SUFFIX 18u
 #define RS_OP_STR_GLOB 19u /* struct rs_filter_glob in the pool, 8-byte aligned */
+/*
+ * Somewhere in the string is a text of n bytes. In the pool: uint16_t[n], then the text. Number i
+ * is how many bytes have matched, if i had and the next one does not: less than i, or 0. Since ABI
+ * 1.1.
+ */
+#define RS_OP_STR_SUB 20u
+/*
+ * Two integers, compared as in mathematics. imm has the bytes of an instruction up to `offset`:
+ * source, width and offset of the second one, with `op` 0. mask: bit 0 if the first one is signed,
+ * bit 1 if the second is. Since ABI 1.1.
+ */
+#define RS_OP_PAIR_EQ 24u
+#define RS_OP_PAIR_NE 25u
+#define RS_OP_PAIR_LT 26u
+#define RS_OP_PAIR_LE 27u
+#define RS_OP_PAIR_GT 28u
+#define RS_OP_PAIR_GE 29u
 
 struct rs_filter_insn {
 	uint8_t op;

@@ -31,6 +31,10 @@ static void fill_entry(GRand *r, struct sample *s, char *why, char *comm)
 	PICK(state);
 	PICK(bits);
 #undef PICK
+	if (g_rand_boolean(r)) {
+		memset(s->mac, 0, sizeof(s->mac));
+		s->mac[0] = (uint8_t)(1u << g_rand_int_range(r, 0, 8));
+	}
 	memset(s->name, 0, sizeof(s->name));
 	for (int i = g_rand_int_range(r, 0, 17); i-- > 0;)
 		s->name[i] = letters[g_rand_int_range(r, 0, 3)];
@@ -84,7 +88,8 @@ static void append_string(GString *out, const char *text, bool is_glob, bool bar
 		if (bare && is_glob && *s == '\\' && s[1])
 			g_string_append_c(out, *s++);
 		else if (bare ? strchr(" \t\n()&\"'\\", *s) ||
-					 (*s == '|' && (s == text || s[1] == '|'))
+					 (s == text && strchr("=<>!~|", *s)) ||
+					 (*s == '|' && s[1] == '|')
 			      : *s == '"' || *s == '\\')
 			g_string_append_c(out, '\\');
 		g_string_append_c(out, *s);
@@ -104,6 +109,8 @@ static void append_text(GRand *r, GString *out, bool is_glob, bool quoted)
 	g_autoptr(GString) text = g_string_new(NULL);
 	bool bare = g_rand_boolean(r), plain = g_rand_boolean(r);
 
+	if (is_glob && !bare && g_rand_int_range(r, 0, 5) == 0)
+		g_string_append_c(text, '!'); /* inverts the pattern, but a bare word has none */
 	for (int i = g_rand_int_range(r, 0, 8); i-- > 0;)
 		g_string_append(
 			text,
@@ -126,46 +133,90 @@ static void append_symbol(GRand *r, GString *out, bool quoted)
 	append_string(out, symbols[which].symbol, false, bare && !quoted);
 }
 
-static void append_term(GRand *r, GString *out, bool quoted)
+static const char *numeric(GRand *r)
 {
-	static const char *const numeric[] = {"u8",   "s8",  "u16",  "s16",  "u32",
-					      "s32",  "u64", "s64",  "addr", "state",
-					      "bits", "PID", "TGID", "CPU",  "only"};
-	static const char *const text[] = {"name", "why", "COMM"};
-	static const char *const cmps[] = {"==", "!=", "<", "<=", ">", ">="};
-	static const char *const tests[] = {" == ", " != ", " ~ ", " !~ "};
+	static const char *const names[] = {"u8",         "s8",     "u16",    "s16",     "u32",
+					    "s32",        "u64",    "s64",    "addr",    "state",
+					    "bits",       "PID",    "TGID",   "CPU",     "only",
+					    "common_cpu", "mac[1]", "mac[5]", "list[0]", "list[3]"};
 
-	unsigned int test;
+	return names[g_rand_int_range(r, 0, G_N_ELEMENTS(names))];
+}
 
+static const char *comparison(GRand *r)
+{
+	static const char *const cmps[] = {" == ", " != ", " < ", " <= ", " > ", ">="};
+
+	return cmps[g_rand_int_range(r, 0, G_N_ELEMENTS(cmps))];
+}
+
+/* A list of CPUs, and what is asked for them. */
+static void append_cpus(GRand *r, GString *out)
+{
+	static const char *const what[] = {"CPU & ",  "CPU & ",  "CPU != ",  "mac & ",  "mac == ",
+					   "mac != ", "list & ", "list == ", "list != "};
+	static const char *const more[] = {"5", "0-7:1/3", "1-40:2/4"};
+
+	g_string_append_printf(out, "%sCPUS{%d-%d, %s}",
+			       what[g_rand_int_range(r, 0, G_N_ELEMENTS(what))],
+			       g_rand_int_range(r, 0, 2), g_rand_int_range(r, 2, 5),
+			       more[g_rand_int_range(r, 0, G_N_ELEMENTS(more))]);
+}
+
+static void append_numbers(GRand *r, GString *out)
+{
 	switch (g_rand_int_range(r, 0, 8)) {
-	case 0:
-	case 1:
-		g_string_append(out, text[g_rand_int_range(r, 0, 3)]);
-		test = (unsigned int)g_rand_int_range(r, 0, G_N_ELEMENTS(tests));
-		g_string_append(out, tests[test]);
-		append_text(r, out, test >= 2, quoted);
+	case 0: /* two fields */
+		g_string_append_printf(out, "%s%s%s", numeric(r), comparison(r), numeric(r));
 		return;
-	case 2:
-		g_string_append_printf(out, "CPU & CPUS{%d-%d, 5}", g_rand_int_range(r, 0, 2),
-				       g_rand_int_range(r, 2, 5));
+	case 1: /* the number first */
+		append_number(r, out);
+		g_string_append_printf(out, "%s%s", comparison(r), numeric(r));
+		return;
+	case 2: /* the field alone */
+		g_string_append(out, numeric(r));
 		return;
 	case 3:
-		append_symbol(r, out, quoted);
-		return;
 	case 4:
-	case 5:
-		g_string_append_printf(out, "%s & ",
-				       numeric[g_rand_int_range(r, 0, G_N_ELEMENTS(numeric))]);
+		g_string_append_printf(out, "%s & ", numeric(r));
 		append_number(r, out);
 		if (g_rand_boolean(r))
 			return;
 		break;
 	default:
-		g_string_append(out, numeric[g_rand_int_range(r, 0, G_N_ELEMENTS(numeric))]);
+		g_string_append(out, numeric(r));
 		break;
 	}
-	g_string_append_printf(out, " %s ", cmps[g_rand_int_range(r, 0, 6)]);
+	g_string_append(out, comparison(r));
 	append_number(r, out);
+}
+
+static void append_term(GRand *r, GString *out, bool quoted)
+{
+	static const char *const text[] = {"name", "why", "COMM"};
+	static const char *const tests[] = {" == ", " != ", " ~ ", " !~ "};
+	unsigned int test;
+
+	switch (g_rand_int_range(r, 0, 9)) {
+	case 0:
+	case 1:
+		g_string_append(out, text[g_rand_int_range(r, 0, 3)]);
+		test = (unsigned int)g_rand_int_range(r, 0, G_N_ELEMENTS(tests) + 1);
+		if (test == G_N_ELEMENTS(tests))
+			return; /* it is not empty */
+		g_string_append(out, tests[test]);
+		append_text(r, out, test >= 2, quoted);
+		return;
+	case 2:
+		append_cpus(r, out);
+		return;
+	case 3:
+		append_symbol(r, out, quoted);
+		return;
+	default:
+		append_numbers(r, out);
+		return;
+	}
 }
 
 void random_expression(GRand *r, GString *out, bool quoted, int depth)
@@ -190,6 +241,13 @@ void random_expression(GRand *r, GString *out, bool quoted, int depth)
 const struct rs_filter_input *random_input(GRand *r, struct random_input *out)
 {
 	out->dyn[0] = (struct rs_dyn){NULL, 0};
+	if (g_rand_boolean(r)) {
+		for (unsigned int i = 0; i < G_N_ELEMENTS(out->list); i++)
+			out->list[i] = (uint16_t)g_rand_int_range(r, 0, 9);
+		out->dyn[0] = (struct rs_dyn){
+			out->list, (uint32_t)g_rand_int_range(r, 0, G_N_ELEMENTS(out->list) + 1) *
+					   (uint32_t)sizeof(out->list[0])};
+	}
 	out->dyn[1] = (struct rs_dyn){out->why, sizeof(out->why)};
 	fill_entry(r, &out->entry, out->why, out->comm);
 	out->input = (struct rs_filter_input){

@@ -9,6 +9,7 @@
 struct random_input {
 	struct sample entry;
 	char why[32], comm[RS_COMM_LEN];
+	uint16_t list[6];
 	struct rs_dyn dyn[2];
 	struct rs_filter_input input; /* points into the rest */
 };

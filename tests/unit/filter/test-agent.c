@@ -239,6 +239,123 @@ static void test_texts(void)
 	}
 }
 
+/* A text in another, with a table that is right, and with wrong ones. */
+static void test_subs(void)
+{
+	struct rs_filter_insn insn = {.op = RS_OP_STR_SUB, .source = RS_SRC_COMM};
+	struct rs_filter_input in = {.comm = "xaababaaabaac"};
+	static const uint8_t aabaac[] = {0, 0, 0, 0,   1,   0,   0,   0,   1,
+					 0, 2, 0, 'a', 'a', 'b', 'a', 'a', 'c'};
+	uint16_t *shorter;
+	struct by_hand p;
+
+	begin(&p, 1, insn, 64);
+	memcpy(p.insn + 1, aabaac, sizeof(aabaac));
+	shorter = (uint16_t *)(p.insn + 1);
+	p.insn[0].imm = p.head.pool | (uint64_t)sizeof(aabaac) << 32;
+	g_assert_true(run_hand(&p, &in));
+	in.comm = "xaababaaabaa";
+	g_assert_false(run_hand(&p, &in));
+	in.comm = "";
+	g_assert_false(run_hand(&p, &in));
+	in.comm = NULL;
+	g_assert_false(run_hand(&p, &in));
+	in.comm = "aabaaab";
+	g_assert_false(run_hand(&p, &in));
+	shorter[5] = 5; /* it would not end */
+	g_assert_true(run_hand(&p, &in));
+	shorter[5] = UINT16_MAX;
+	g_assert_true(run_hand(&p, &in));
+	shorter[5] = 2;
+	p.insn[0].imm++; /* not aligned */
+	g_assert_true(run_hand(&p, &in));
+	p.insn[0].imm = p.head.pool | 2ull << 32; /* no text */
+	g_assert_true(run_hand(&p, &in));
+	p.insn[0].imm = p.head.size | 3ull << 32;
+	g_assert_true(run_hand(&p, &in));
+}
+
+/* Integers in a dynamic field: what is not there is 0 if some of it is, else the test is false. */
+static void test_dynamic(void)
+{
+	const uint8_t bytes[] = {1, 2, 3, 4, 5};
+	const struct rs_dyn dyn[] = {{NULL, 0}, {bytes, sizeof(bytes)}, {bytes, 0}};
+	const struct rs_filter_input in = {.dyn = dyn, .dyn_count = 3};
+	static const struct {
+		unsigned int number, width, offset;
+		uint64_t value; /* 0: none */
+	} cases[] = {{1, 1, 0, 1}, {1, 1, 4, 5},         {1, 1, 5, 0},     {1, 2, 3, 0x504},
+		     {1, 2, 4, 5}, {1, 4, 1, 0x5040302}, {1, 4, 3, 0x504}, {1, 8, 0, 0x504030201},
+		     {1, 8, 5, 0}, {1, 8, 65535, 0},     {0, 1, 0, 0},     {2, 1, 0, 0}};
+
+	for (unsigned int i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct rs_filter_insn insn = {
+			.op = RS_OP_EQ,
+			.source = RS_SRC_DYN_INT,
+			.width = (uint16_t)(cases[i].width | cases[i].number << 8),
+			.offset = (uint16_t)cases[i].offset,
+			.imm = cases[i].value,
+			.mask = UINT64_MAX >> (64 - 8 * cases[i].width)};
+		bool there = cases[i].value != 0;
+		struct by_hand p;
+
+		begin(&p, 1, insn, 0);
+		g_assert_cmpint(run_hand(&p, &in), ==, there);
+		p.insn[0].op = RS_OP_NE;
+		g_assert_false(run_hand(&p, &in));
+		p.insn[0].imm = 77;
+		g_assert_cmpint(run_hand(&p, &in), ==, there);
+		p.insn[0].op = RS_OP_PAIR_NE;
+		p.insn[0].imm = RS_SRC_PID << 8;
+		p.insn[0].mask = 0;
+		g_assert_cmpint(run_hand(&p, &in), ==, there);
+		/* senseless: no such field, no bytes, too many */
+		p.insn[0].width = (uint16_t)(cases[i].width | 3 << 8);
+		g_assert_true(run_hand(&p, &in));
+		p.insn[0].op = RS_OP_EQ;
+		g_assert_true(run_hand(&p, &in));
+		p.insn[0].width = (uint16_t)(cases[i].number << 8);
+		g_assert_true(run_hand(&p, &in));
+		p.insn[0].width = (uint16_t)(9 | cases[i].number << 8);
+		g_assert_true(run_hand(&p, &in));
+	}
+}
+
+/* Two integers of any width and sign, compared as in mathematics. */
+static void test_pairs(void)
+{
+	static const uint64_t values[] = {0,          1,         5,          0x7f,      0x80,
+					  0xff,       0x7fff,    0x8000,     INT32_MAX, 0x80000000,
+					  UINT32_MAX, INT64_MAX, 1ull << 63, UINT64_MAX};
+	const unsigned int n = G_N_ELEMENTS(values);
+
+	for (unsigned int i = 0; i < n * n * 64; i++) {
+		unsigned int wa = 1u << i / 4 % 4, wb = 1u << i / 16 % 4;
+		bool sa = i & 1, sb = i & 2;
+		uint64_t entry[2] = {values[i / 64 % n], values[i / 64 / n]};
+		uint64_t ra = entry[0] << (64 - 8 * wa), rb = entry[1] << (64 - 8 * wb);
+		__int128 a = sa ? (int64_t)ra >> (64 - 8 * wa) : (__int128)(ra >> (64 - 8 * wa));
+		__int128 b = sb ? (int64_t)rb >> (64 - 8 * wb) : (__int128)(rb >> (64 - 8 * wb));
+		const bool want[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
+		const struct rs_filter_input in = {.entry = entry, .entry_size = sizeof(entry)};
+		struct rs_filter_insn insn = {.width = (uint16_t)wa,
+					      .imm = (uint64_t)wb << 16 | 8ull << 32,
+					      .mask = (sa ? 1u : 0u) | (sb ? 2u : 0u)};
+		struct by_hand p;
+
+		begin(&p, 1, insn, 0);
+		for (unsigned int op = 0; op < 6; op++) {
+			p.insn[0].op = (uint8_t)(RS_OP_PAIR_EQ + op);
+			g_assert_cmpint(run_hand(&p, &in), ==, want[op]);
+		}
+		p.insn[0].op = RS_OP_PAIR_GE + 1; /* it makes no sense */
+		g_assert_true(run_hand(&p, &in));
+		p.insn[0].op = RS_OP_PAIR_EQ;
+		p.insn[0].imm = (uint64_t)wb << 16 | (uint64_t)(17 - wb) << 32;
+		g_assert_true(run_hand(&p, &in));
+	}
+}
+
 /* A pattern that is longer, has more rows, or names another row than it has: in doubt yes. */
 static void test_globs(void)
 {
@@ -383,6 +500,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/agent/fields", test_fields);
 	g_test_add_func("/filter/agent/texts", test_texts);
 	g_test_add_func("/filter/agent/globs", test_globs);
+	g_test_add_func("/filter/agent/subs", test_subs);
+	g_test_add_func("/filter/agent/dynamic", test_dynamic);
+	g_test_add_func("/filter/agent/pairs", test_pairs);
 	g_test_add_func("/filter/agent/pool", test_pool);
 	g_test_add_func("/filter/agent/cpus", test_cpus);
 	g_test_add_func("/filter/agent/places", test_places);

@@ -18,8 +18,10 @@ static const struct sample entry = {
 	.state = 1,
 	.bits = 0x80000001,
 	.name = "kworker/0:1-evt", /* 15 bytes and a NUL */
+	.mac = {0x06, 0x80, 0, 0, 0, 0x40},
 };
-static const struct rs_dyn dyn[] = {{NULL, 0}, {"disk full", 10}};
+static const uint16_t list[] = {2, 0x8001, 7};
+static const struct rs_dyn dyn[] = {{list, sizeof(list)}, {"disk full", 10}};
 static const struct rs_filter_input input = {
 	.entry = &entry,
 	.entry_size = sizeof(entry),
@@ -128,6 +130,17 @@ static const struct {
 	/* where Linux has it otherwise */
 	{"why ~ \"!disk*\"", false},
 	{"why !~ \"!disk*\"", true},
+	{"why ~ \"!tape*\"", true},
+	{"why ~ '!disk full'", false},
+	{"why ~ '!'", true},
+	{"why ~ '!!'", true},
+	{"why ~ '\\!*'", false},
+	{"why ~ \\!tape*", false},
+	{"why ~ \"di\\tk*\"", false},
+	{"why ~ \"di\\sk*\"", true},
+	{"why == \"disk\\tfull\"", false},
+	{"u8 & 010", true},
+	{"u16 & 07 == 7", true},
 	{"why ~ \"[^d]*\"", false},
 	{"why ~ \"disk[\\ ]full\"", true},
 	{"why ~ '*[\\]x]full'", false},
@@ -189,6 +202,89 @@ static const struct {
 	{"u8 & CPUS{1}", false},
 	{"u8 & CPUS{199,201}", false},
 	{"u8 & CPUS{200}", true},
+	{"common_cpu == 3", true},
+	{"CPU != CPUS{0-2}", true},
+	{"CPU != CPUS{0-3}", false},
+	{"!(CPU != CPUS{1,3})", true},
+	{"s8 != CPUS{1,253}", true},
+	{"CPU & CPUS{all}", true},
+	{"CPU & CPUS{0-N}", true},
+	{"CPU & CPUS{4-N}", false},
+	{"CPU & CPUS{N}", false},
+	{"CPU & CPUS{0-7:2/4}", false},
+	{"CPU & CPUS{1-7:2/4, 3}", true},
+	{"CPU & CPUS{all:1/3}", true},
+	{"CPU & CPUS{0-N:1/2}", false},
+	/* a field alone */
+	{"u8", true},
+	{"!u8", false},
+	{"u8 && s8", true},
+	{"(u8)", true},
+	{"(u8) == 200", true},
+	{"!name", false},
+	{"name && !(why == x)", true},
+	{"s64 || u8 == 1", true},
+	{"CPU", true},
+	{"mac[2]", false},
+	{"!mac[2] && mac[1]", true},
+	/* the value first */
+	{"100 < u8", true},
+	{"200 <= u8", true},
+	{"201 <= u8", false},
+	{"-4 < s8 && -2 > s8", true},
+	{"200 == u8", true},
+	{"1 != u8", true},
+	{"'kworker/0:1-evt' == name", true},
+	{"\"x\" != name", true},
+	{"8 & u8", true},
+	{"7 & u8", false},
+	{"0xc0 & u8 == 0xc0", true},
+	{"(0xc0 & u8) == 0x40", false},
+	{"5<u8&&0x80>=u8", false},
+	/* elements of arrays, and arrays of bits */
+	{"mac[0] == 6", true},
+	{"mac[5] == 0x40 && mac[1] > 127", true},
+	{"mac[0] & 2", true},
+	{"mac[0] & 6 == 4", false},
+	{"list[0] == 2 && list[1] == 32769", true},
+	{"list[2] >= 0", true},
+	{"list[3] == 0", false},
+	{"list[3] != 0", false},
+	{"list[3] >= 0", false},
+	{"!list[3]", true},
+	{"list[3]", false},
+	{"7 == list[2]", true},
+	{"list[0] & CPUS{1-2}", true},
+	{"mac & CPUS{1}", true},
+	{"mac & CPUS{0,3-14}", false},
+	{"mac & CPUS{46}", true},
+	{"mac == CPUS{1-2,15,46}", true},
+	{"mac == CPUS{1-2,15}", false},
+	{"mac != CPUS{1-2,15,46}", false},
+	{"mac & CPUS{all}", true},
+	{"list & CPUS{16}", true},
+	{"list & CPUS{0,17-30}", false},
+	{"list & CPUS{31,800}", true},
+	{"list == CPUS{1,16,31-34}", true},
+	{"list == CPUS{1,16,31-34,47}", false},
+	{"list == CPUS{1,16,31-34,48}", false},
+	{"list != CPUS{1}", true},
+	/* two fields */
+	{"u8 == u16", false},
+	{"u8 < u16", true},
+	{"u32 > s32", true},
+	{"s32 < u8", true},
+	{"s8 > s16", true},
+	{"s64 <= u64", true},
+	{"u64 >= s64 && u64 != s64", true},
+	{"s32 == s32", true},
+	{"PID == u32", false},
+	{"CPU < PID", true},
+	{"mac[0] < mac[1]", true},
+	{"list[0] == list[2]", false},
+	{"list[0] != list[9]", false},
+	{"u8 != list[0]", true},
+	{"state < bits", true},
 	/* precedence and shape */
 	{"u8 == 200 || u8 == 1 && u8 == 2", true},
 	{"(u8 == 200 || u8 == 1) && u8 == 2", false},
@@ -238,7 +334,7 @@ static const struct {
 } ERRORS[] = {
 	{"", EINVAL, 0, "empty"},
 	{"   ", EINVAL, 3, "ends"},
-	{"u8", EINVAL, 2, "operator is due after 'u8'"},
+	{"u8 5", EINVAL, 3, "operator is due after 'u8'"},
 	{"u8 = 1", EINVAL, 3, "=="},
 	{"u8 == ", EINVAL, 6, "value"},
 	{"u8 == 1 &&", EINVAL, 10, "ends where a field"},
@@ -246,7 +342,61 @@ static const struct {
 	{"u8 == 1 | 2", EINVAL, 8, "'&&' or '||'"},
 	{"u8 == 1)", EINVAL, 7, "closes nothing"},
 	{"(u8 == 1", EINVAL, 8, "')'"},
-	{"5 < u8", EINVAL, 0, "to the left"},
+	{"= 5", EINVAL, 0, "a field name is due"},
+	{"5 < ", EINVAL, 4, "a field is due"},
+	{"5", EINVAL, 1, "operator is due after '5'"},
+	{"'k*' ~ name", EINVAL, 0, "to the right of '~'"},
+	{"1 < u8 < 5", EINVAL, 7, "2 < a && a < 5"},
+	/* as other languages have it */
+	{"name =~ k", EINVAL, 5, "'=~' is written '~'"},
+	{"name !=~ k", EINVAL, 5, "'!=~' is written '!~'"},
+	{"u8 <> 5", EINVAL, 3, "'<>' is written '!='"},
+	{"u8 === 5", EINVAL, 3, "'===' is written '=='"},
+	{"u8 !== 5", EINVAL, 3, "'!==' is written '!='"},
+	{"u8 => 5", EINVAL, 3, "'=>' is written '>='"},
+	{"u8 =< 5", EINVAL, 3, "'=<' is written '<='"},
+	{"u8 eq 5", EINVAL, 3, "'eq' is written '=='"},
+	{"name like k", EINVAL, 5, "'like' is written '~'"},
+	{"not u8 == 5", EINVAL, 0, "'not' is written '!'"},
+	{"u8 == 1 and u16 == 2", EINVAL, 8, "'and' is written '&&'"},
+	{"(u8 == 1 OR u16 == 2)", EINVAL, 9, "'OR' is written '||'"},
+	{"u8 == 1 & u16 == 2", EINVAL, 8, "one '&' does not join"},
+	{"u8 == 1 | u16 == 2", EINVAL, 8, "one '|' does not join"},
+	{"(u8 == 1 | u16 == 2)", EINVAL, 9, "one '|' does not join"},
+	{"name == “k”", EINVAL, 8, "straight"},
+	{"‘k’ == name", EINVAL, 0, "straight"},
+	{"CPU & CPUS(0-2)", EINVAL, 6, "CPUS{0-2,5}"},
+	{"$ctx.vtid == 5", EINVAL, 0, "COMM, PID, TGID and CPU"},
+	{"u8.ustring == 5", EINVAL, 2, "there is no '.ustring'"},
+	/* a value does not begin as an operator does */
+	{"name == =k", EINVAL, 8, "put in quotes"},
+	{"name == ~k", EINVAL, 8, "put in quotes"},
+	{"name ~ !k*", EINVAL, 7, "put in quotes"},
+	{"name == ", EINVAL, 8, "a value is due"},
+	/* two fields */
+	{"name == why", EINVAL, 8, "two strings cannot be compared"},
+	{"name ~ COMM", EINVAL, 7, "two strings cannot be compared"},
+	{"u8 == name", EINVAL, 6, "'name' is a string, and 'u8' is a number"},
+	{"u8 == mac", EINVAL, 6, "'mac' is an array"},
+	{"u8 & u16", EINVAL, 5, "without a mask"},
+	{"u8 & 1 == u16", EINVAL, 10, "without a mask"},
+	{"u8 == u9", EINVAL, 6, "test:sample has no such field; did you mean 'u8'?"},
+	{"u8 == quite_other", EINVAL, 6, "has no such field"},
+	{"bits == quite_other", EINVAL, 8, "it has: A, B, TOP"},
+	{"bits & u8", EINVAL, 7, "without a mask"},
+	/* elements */
+	{"mac[6] == 1", EINVAL, 0, "6 elements, counted from 0"},
+	{"mac[-1] == 1", EINVAL, 3, "field[1]"},
+	{"mac[] == 1", EINVAL, 3, "field[1]"},
+	{"mac[1 == 1", EINVAL, 3, "field[1]"},
+	{"mac[65536]", EINVAL, 3, "so many"},
+	{"list[32768] == 1", EINVAL, 0, "the first 65536 bytes of 'list'"},
+	{"u8[1] == 1", EINVAL, 0, "'u8' is no array, but a number"},
+	{"name[1] == k", EINVAL, 0, "'name' is no array, but a string"},
+	{"PID[1] == 1", EINVAL, 0, "'PID' is no array"},
+	{"mac[1] == 256", EINVAL, 10, "'mac[1]' (u8) lies between 0 and 255"},
+	{"mac", EINVAL, 0, "compare one element, as mac[0]"},
+	{"!list", EINVAL, 1, "compare one element, as list[0]"},
 	{"name == \"x", EINVAL, 8, "never closed"},
 	{"u9 == 1", ENOENT, 0, "did you mean 'u8'"},
 	{"u8 == 1 && nmae == x", ENOENT, 11, "did you mean 'name'"},
@@ -278,7 +428,7 @@ static const struct {
 	{"name & 1", EINVAL, 0, "is a string"},
 	{"name == 'seventeen bytes !'", EINVAL, 9, "holds 16 bytes"},
 	{"COMM == a-name-of-33-bytes-does-not-fit-i", EINVAL, 8, "holds 32 bytes"},
-	{"mac == 1", EINVAL, 0, "is an array"},
+	{"mac == 1", EINVAL, 0, "is an array (u8[6])"},
 	{"list == 1", EINVAL, 0, "is an array"},
 	{"state == Z", EINVAL, 9, "it has: R, S, long wait"},
 	{"bits & TOPP", EINVAL, 7, "did you mean 'TOP'"},
@@ -295,10 +445,23 @@ static const struct {
 	{"TGID & CPUS{1}", EINVAL, 7, "fields that are CPUs"},
 	{"CPU & CPUS{3-1}", EINVAL, 6, "lower first"},
 	{"CPU & CPUS{}", EINVAL, 6, "CPUS{0-2,5}"},
+	{"CPU & CPUS{0-7:3/2}", EINVAL, 6, "CPUS{0-2,5}"},
+	{"CPU & CPUS{0-7:0/2}", EINVAL, 6, "CPUS{0-2,5}"},
+	{"CPU & CPUS{0-7:1}", EINVAL, 6, "CPUS{0-2,5}"},
+	{"CPU & CPUS{al}", EINVAL, 6, "CPUS{0-2,5}"},
+	{"CPU & CPUS{N-3}", EINVAL, 6, "lower first"},
+	{"mac & CPUS{48}", EINVAL, 6, "bits of the CPUs 0 to 47"},
+	{"mac == CPUS{1,48}", EINVAL, 7, "bits of the CPUs 0 to 47"},
+	{"mac == CPUS{all}", EINVAL, 7, "how many CPUs there are"},
+	{"list != CPUS{0-N}", EINVAL, 8, "how many CPUs there are"},
+	{"mac < CPUS{1}", EINVAL, 6, "asked with &"},
+	{"list[0] != CPUS{1,2}", EINVAL, 11, "asked with &"},
+	{"name & CPUS{1}", EINVAL, 0, "is a string"},
 	{"CPU & CPUS{1,}", EINVAL, 6, "CPUS{0-2,5}"},
 	{"CPU & CPUS{0", EINVAL, 6, "CPUS{0-2,5}"},
 	{"CPU == CPUS{0-1}", EINVAL, 7, "asked with &"},
 	{"CPU & CPUS{0} == 1", EINVAL, 6, "stands alone"},
+	{"CPU & 1 == CPUS{0}", EINVAL, 11, "asked with &"},
 };
 
 static void test_filters_that_do_not_fit_the_fields_are_refused(void)
@@ -424,6 +587,147 @@ static void test_limits(void)
 	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, -E2BIG);
 	g_assert_nonnull(strstr(err.message, "16384 bytes"));
 	g_assert_null(program);
+
+	/* many symbols */
+	g_string_assign(s, "bits & A");
+	for (unsigned int i = 0; i < 500; i++)
+		g_string_append(s, i % 2 ? "|B" : "|TOP");
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, 0);
+	g_assert_true(run(program, &input));
+	g_clear_pointer(&program, g_byte_array_unref);
+	g_string_append(s, "|C");
+	g_assert_cmpint(sample_compile(s->str, &program, &err), ==, -EINVAL);
+	g_assert_nonnull(strstr(err.message, "'bits' has no symbol 'C'"));
+}
+
+/* `count` patterns of a string that may be long, which none of them matches. */
+static GString *patterns(unsigned int count, const char *joiner)
+{
+	GString *s = g_string_new(NULL);
+
+	for (unsigned int i = 0; i < count; i++)
+		g_string_append_printf(s, "%swhy ~ *%c?*", i ? joiner : "", 'A' + (int)i % 26);
+	return s;
+}
+
+/* What the strings may have is what counts, on whatever way through the program. */
+static void test_steps(void)
+{
+	g_autoptr(GString) most = patterns(7, " || "), more = patterns(8, " || ");
+	g_autoptr(GString) ways = patterns(8, " && u8 || "), fixed = g_string_new("name ~ *a?*");
+	struct rs_filter_error err = {0};
+	g_autoptr(GByteArray) a = NULL, b = NULL;
+	GByteArray *none = NULL;
+
+	g_assert_cmpint(sample_compile(most->str, &a, &err), ==, 0);
+	g_assert_cmpuint(rs_filter_steps(a->data), ==, 7 * 4097);
+	g_assert_cmpint(sample_compile(more->str, &none, &err), ==, -E2BIG);
+	g_assert_cmpstr(err.message, ==,
+			"this filter may take 32776 steps for one event, and 32768 are allowed: "
+			"this term takes 4097, and 7 more take as many (a pattern takes one for "
+			"each byte that its string may have)");
+	g_assert_cmpuint(err.at, ==, 0);
+	g_assert_cmpuint(err.length, ==, strlen("why ~ *A?*"));
+	g_assert_cmpint(sample_compile(ways->str, &none, &err), ==, -E2BIG);
+	/* a short string is cheap */
+	for (unsigned int i = 1; i < 50; i++)
+		g_string_append_printf(fixed, " || name ~ *%c?*", 'A' + (int)i % 26);
+	g_assert_cmpint(sample_compile(fixed->str, &none, &err), ==, -E2BIG);
+	g_assert_nonnull(strstr(err.message, "bytes"));
+	g_string_truncate(fixed, fixed->len / 2);
+	g_string_append(fixed, " || u8 == 1 || why == x || why ~ x* || why ~ *x || COMM ~ *x");
+	g_assert_cmpint(sample_compile("why == x || why ~ x* || why ~ *x || COMM ~ *x", &b, &err),
+			==, 0);
+	g_assert_cmpuint(rs_filter_steps(b->data), ==, 4 + 4096 / 4 + 32 / 4);
+}
+
+/* A text in another, of more bytes than a table has elements. */
+static bool inside(const char *pattern, const char *text)
+{
+	g_autofree char *expression = g_strdup_printf("why ~ '*%s*'", pattern);
+	struct rs_dyn d[] = {{NULL, 0}, {text, (uint32_t)strlen(text) + 1}};
+	struct rs_filter_input in = input;
+	g_autoptr(GByteArray) program = NULL;
+
+	in.dyn = d;
+	g_assert_cmpint(sample_compile(expression, &program, NULL), ==, 0);
+	g_assert_cmpuint(rs_filter_minor(program->data), ==, strlen(pattern) > 61);
+	return run(program, &in);
+}
+
+static void test_inside(void)
+{
+	g_autoptr(GRand) r = g_rand_new_with_seed(5);
+	g_autofree char *text = g_malloc0(4001), *part = NULL, *longest = g_strnfill(4000, 'x');
+	unsigned int found = 0;
+
+	for (unsigned int round = 0; round < 3000; round++) {
+		unsigned int length = (unsigned int)g_rand_int_range(r, 55, 200);
+		unsigned int period = (unsigned int)g_rand_int_range(r, 1, 70);
+		unsigned int from = (unsigned int)g_rand_int_range(r, 0, 4000 - 200);
+
+		/* nearly periodic, so that much matches before it does not */
+		for (unsigned int i = 0; i < 4000; i++)
+			text[i] = i >= period && g_rand_int_range(r, 0, 300)
+					  ? text[i - period]
+					  : (char)('a' + g_rand_int_range(r, 0, 2));
+		g_free(part);
+		part = g_strndup(text + from, length);
+		if (g_rand_boolean(r))
+			part[g_rand_int_range(r, 0, (gint)length)] ^= 3;
+		g_assert_cmpint(inside(part, text), ==, strstr(text, part) != NULL);
+		found += strstr(text, part) != NULL;
+	}
+	g_assert_cmpuint(found, >, 1000);
+	g_assert_cmpuint(found, <, 2900);
+	g_assert_true(inside(longest, longest));
+	g_assert_false(inside(longest, longest + 1));
+	/* an end of it is not enough, nor one with a NUL before its end */
+	longest[100] = 0;
+	g_assert_true(inside(longest, longest));
+	g_assert_false(inside(longest, longest + 1));
+}
+
+static void test_doubts(void)
+{
+	static const char *const none[] = {"name ~ k*",  "name == k", "u8 == 2 && bits & A",
+					   "u8",         "name == ",  "COMM != \"a b\"",
+					   "'k' == name"};
+	g_autofree char *eq = rs_filter_doubt("u8 == 1 && name == \"k*\"");
+	g_autofree char *ne = rs_filter_doubt("!(why != *x || u8)");
+	g_autofree char *first = rs_filter_doubt("'x*' == name");
+
+	g_assert_cmpstr(eq, ==,
+			"name == \"k*\": this compares with the character '*'; for a pattern use "
+			"~");
+	g_assert_true(g_str_has_suffix(ne, "use !~"));
+	g_assert_true(g_str_has_prefix(first, "'x*' == name: "));
+	for (unsigned int i = 0; i < G_N_ELEMENTS(none); i++)
+		g_assert_null(rs_filter_doubt(none[i]));
+}
+
+static void check_split(const char *text, const char *want_glob, const char *want_expression)
+{
+	g_autofree char *glob = NULL, *expression = NULL;
+
+	g_assert_cmpint(rs_filter_split(text, &glob, &expression), ==, want_expression != NULL);
+	g_assert_cmpstr(glob, ==, want_glob);
+	g_assert_cmpstr(expression, ==, want_expression);
+}
+
+static void test_split(void)
+{
+	check_split("a:b: u8 == 1", "a:b", "u8 == 1");
+	check_split("a:b: u8", "a:b", "u8");
+	check_split("a:b:u8", "a:b", "u8");
+	check_split("u8", NULL, "u8");
+	check_split("a:*:", "a:*", "");
+	check_split("a:*: ", "a:*", "");
+	check_split("a:*: 0", "a:*", "");
+	check_split("a:*:0 ", "a:*", "");
+	check_split("a:*: 00", "a:*", "00");
+	check_split("a:b", NULL, NULL);
+	check_split("0", NULL, NULL);
 }
 
 static bool glob(const char *pattern, const char *text)
@@ -468,7 +772,9 @@ static void test_globs(void)
 	g_assert_true(glob("[!a]", "\xff"));
 	g_assert_true(glob("x[ab]*[yz]", "xa123z"));
 	g_assert_true(glob("7*z", "7 dwarfz"));
-	g_assert_true(glob("!*", "!x"));
+	g_assert_true(glob("\\!*", "!x"));
+	g_assert_false(glob("!*", "!x")); /* inverts, as in Linux */
+	g_assert_true(glob("!x*", "y"));
 
 	/*
 	 * 63 elements are taken, 64 are not; without a class or inner star there is no such limit
@@ -548,6 +854,25 @@ static void test_set(void)
 	g_assert_cmpint(rs_filter_compile(events, 2, "u8 & 0", p, &err), ==, -EINVAL);
 	g_assert_nonnull(strstr(err.message, "mask of 0"));
 	g_assert_cmpint(rs_filter_compile(events, 2, "u8 & 0x0 == 0", p, &err), ==, -EINVAL);
+	/* two fields, of which one event lacks the second, or the second is another event's */
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 < u16", p, &err), ==, 0);
+	g_assert_true(run(p[0], &input));
+	g_assert_null(p[1]);
+	g_byte_array_unref(p[0]);
+	p[0] = p[1] = NULL;
+	g_assert_cmpint(rs_filter_compile(events, 2, "u16 != only || u8 == 200", p, &err), ==,
+			-ENOENT);
+	g_assert_cmpstr(err.message, ==, "none of the events with 'u16' has a field 'only'");
+	g_assert_cmpint(rs_filter_compile(events, 2, "u8 == onyl", p, &err), ==, -ENOENT);
+	g_assert_cmpstr(err.message, ==,
+			"none of the events with 'u8' has a field 'onyl'; did you mean 'only'?");
+	g_assert_cmpuint(err.at, ==, 6);
+	/* an element that one of them never has is not there */
+	g_assert_cmpint(rs_filter_compile(events, 2, "mac[6] == 0 || u8 == mac[9]", p, &err), ==,
+			0);
+	g_assert_false(run(p[0], &input));
+	g_clear_pointer(&p[0], g_byte_array_unref);
+	g_clear_pointer(&p[1], g_byte_array_unref);
 	/* strings that cannot fit one of them */
 	for (unsigned int i = 0; i < G_N_ELEMENTS(too_long); i++) {
 		bool negated = strchr(too_long[i], '!') != NULL;
@@ -657,6 +982,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/errors", test_filters_that_do_not_fit_the_fields_are_refused);
 	g_test_add_func("/filter/render", test_render);
 	g_test_add_func("/filter/limits", test_limits);
+	g_test_add_func("/filter/steps", test_steps);
+	g_test_add_func("/filter/inside", test_inside);
+	g_test_add_func("/filter/doubts", test_doubts);
+	g_test_add_func("/filter/split", test_split);
 	g_test_add_func("/filter/globs", test_globs);
 	g_test_add_func("/filter/set", test_set);
 	g_test_add_func("/filter/more", test_more);

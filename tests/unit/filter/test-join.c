@@ -123,6 +123,26 @@ static void test_too_large(void)
 		g_byte_array_unref(programs[i]);
 }
 
+static void test_too_slow(void)
+{
+	g_autoptr(GByteArray) a = compile("why ~ *a?* || why ~ *b?* || why ~ *c?* || why ~ *d?*");
+	g_autoptr(GByteArray) b = compile("why ~ *e?* || why ~ *f?* || why ~ *g?*");
+	g_autoptr(GByteArray) c = compile("why ~ *h?*"), most = NULL;
+	GByteArray *joined = NULL;
+	struct rs_filter_error err = {0};
+
+	g_assert_cmpint(rs_filter_join(&sample_event, (GByteArray *[]){a, b}, 2, &most, NULL), ==,
+			0);
+	g_assert_cmpuint(rs_filter_steps(most->data), ==,
+			 rs_filter_steps(a->data) + rs_filter_steps(b->data));
+	g_assert_cmpint(rs_filter_join(&sample_event, (GByteArray *[]){a, b, c}, 3, &joined, &err),
+			==, -E2BIG);
+	g_assert_cmpstr(err.message, ==,
+			"the filters of all owners together may take 32776 steps for this event, "
+			"more than 32768");
+	g_assert_null(joined);
+}
+
 static void test_other_event(void)
 {
 	g_autoptr(GByteArray) a = compile("u8 == 1"), joined = NULL;
@@ -214,6 +234,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/join/same", test_same);
 	g_test_add_func("/filter/join/too-many", test_too_many);
 	g_test_add_func("/filter/join/too-large", test_too_large);
+	g_test_add_func("/filter/join/too-slow", test_too_slow);
 	g_test_add_func("/filter/join/other-event", test_other_event);
 	g_test_add_func("/filter/join/random", test_random);
 	return g_test_run();

@@ -84,11 +84,11 @@ static void set_op(GByteArray *p)
 }
 static void set_op_high(GByteArray *p)
 {
-	insn(p, 0)->op = 20;
+	insn(p, 0)->op = RS_OP_STR_SUB + 1;
 }
 static void set_source(GByteArray *p)
 {
-	insn(p, 0)->source = 6;
+	insn(p, 0)->source = RS_SRC_COMM;
 }
 static void set_width(GByteArray *p)
 {
@@ -289,6 +289,9 @@ static int verify_text(unsigned int op, unsigned int before, unsigned int length
 	return verify_hand(&p);
 }
 
+#define SECOND(source, width, offset)                                                              \
+	((uint64_t)(source) << 8 | (uint64_t)(width) << 16 | (uint64_t)(offset) << 32)
+
 static const struct {
 	const char *what;
 	struct rs_filter_insn insn;
@@ -329,7 +332,7 @@ static const struct {
 	{"PID", {.source = RS_SRC_PID}, 0},
 	{"TGID", {.source = RS_SRC_TGID}, 0},
 	{"CPU", {.source = RS_SRC_CPU}, 0},
-	{"after the last source", {.source = RS_SRC_TGID + 1}, -EINVAL},
+	{"after the last source", {.source = RS_SRC_DYN_INT + 1, .width = 4}, -EINVAL},
 	{"PID with a width", {.source = RS_SRC_PID, .width = 4}, -EINVAL},
 	{"PID with an offset", {.source = RS_SRC_PID, .offset = 4}, -EINVAL},
 	{"PID as text", {.op = RS_OP_STR_EQ, .source = RS_SRC_PID, .imm = 64}, -EINVAL},
@@ -351,7 +354,7 @@ static const struct {
 	{"the last integer operation", {.op = RS_OP_SNE, .width = 1}, 0},
 	{"after the CPU list", {.op = RS_OP_CPUSET + 1, .width = 1}, -EINVAL},
 	{"before the strings", {.op = RS_OP_STR_EQ - 1, .source = RS_SRC_COMM}, -EINVAL},
-	{"after the strings", {.op = RS_OP_STR_GLOB + 1, .source = RS_SRC_COMM}, -EINVAL},
+	{"after the strings", {.op = RS_OP_STR_SUB + 1, .source = RS_SRC_COMM}, -EINVAL},
 	{"a text with a mask",
 	 {.op = RS_OP_STR_EQ, .source = RS_SRC_COMM, .imm = 64, .mask = 1},
 	 -EINVAL},
@@ -362,6 +365,74 @@ static const struct {
 	{"another", {.width = 1, .reserved1 = 1}, -EINVAL},
 	{"on to itself", {.width = 1, .on_true = 1}, -EINVAL},
 	{"after the last place", {.width = 1, .on_false = 0xfffd}, -EINVAL},
+	{"two fields",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_FIELD, 8, ENTRY - 8)},
+	 0},
+	{"the last comparison of two",
+	 {.op = RS_OP_PAIR_GE, .width = 4, .imm = SECOND(RS_SRC_PID, 0, 0), .mask = 3},
+	 0},
+	{"after it",
+	 {.op = RS_OP_PAIR_GE + 1, .width = 4, .imm = SECOND(RS_SRC_PID, 0, 0)},
+	 -EINVAL},
+	{"before the first",
+	 {.op = RS_OP_PAIR_EQ - 1, .width = 4, .imm = SECOND(RS_SRC_PID, 0, 0)},
+	 -EINVAL},
+	{"the second outside",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_FIELD, 8, ENTRY - 7)},
+	 -EINVAL},
+	{"the first outside",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .offset = ENTRY - 3, .imm = SECOND(RS_SRC_FIELD, 8, 0)},
+	 -EINVAL},
+	{"the second of no size",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_FIELD, 3, 0)},
+	 -EINVAL},
+	{"the second a string",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_STRING, 4, 0)},
+	 -EINVAL},
+	{"the first a string",
+	 {.op = RS_OP_PAIR_EQ,
+	  .source = RS_SRC_STRING,
+	  .width = 4,
+	  .imm = SECOND(RS_SRC_FIELD, 4, 0)},
+	 -EINVAL},
+	{"the first COMM",
+	 {.op = RS_OP_PAIR_EQ, .source = RS_SRC_COMM, .imm = SECOND(RS_SRC_FIELD, 4, 0)},
+	 -EINVAL},
+	{"the second has an operation",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_PID, 0, 0) | 1},
+	 -EINVAL},
+	{"the second leads somewhere",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_PID, 0, 0) | 1ull << 48},
+	 -EINVAL},
+	{"two fields and a mask",
+	 {.op = RS_OP_PAIR_EQ, .width = 4, .imm = SECOND(RS_SRC_PID, 0, 0), .mask = 4},
+	 -EINVAL},
+	{"in a dynamic field",
+	 {.source = RS_SRC_DYN_INT,
+	  .width = 8 | (DYNS - 1) << 8,
+	  .offset = UINT16_MAX,
+	  .mask = UINT64_MAX},
+	 0},
+	{"in one too many", {.source = RS_SRC_DYN_INT, .width = 8 | DYNS << 8}, -EINVAL},
+	{"there, of no size", {.source = RS_SRC_DYN_INT, .width = 1 << 8}, -EINVAL},
+	{"there, of nine bytes", {.source = RS_SRC_DYN_INT, .width = 9}, -EINVAL},
+	{"there, all its bits", {.source = RS_SRC_DYN_INT, .width = 2, .mask = 0xffff}, 0},
+	{"there, one more", {.source = RS_SRC_DYN_INT, .width = 2, .mask = 0x10000}, -EINVAL},
+	{"there, signed",
+	 {.op = RS_OP_SLT, .source = RS_SRC_DYN_INT, .width = 2, .mask = UINT64_MAX},
+	 0},
+	{"there, in a list",
+	 {.op = RS_OP_CPUSET, .source = RS_SRC_DYN_INT, .width = 4, .imm = 64},
+	 0},
+	{"there, as text",
+	 {.op = RS_OP_STR_EQ, .source = RS_SRC_DYN_INT, .width = 4, .imm = 64},
+	 -EINVAL},
+	{"the second there",
+	 {.op = RS_OP_PAIR_LT, .width = 4, .imm = SECOND(RS_SRC_DYN_INT, 2 | 1 << 8, 6)},
+	 0},
+	{"the second in one too many",
+	 {.op = RS_OP_PAIR_LT, .width = 4, .imm = SECOND(RS_SRC_DYN_INT, 2 | DYNS << 8, 6)},
+	 -EINVAL},
 	{"reject, then accept",
 	 {.width = 1, .on_true = RS_FILTER_REJECT, .on_false = RS_FILTER_ACCEPT},
 	 0},
@@ -467,6 +538,74 @@ static void test_glob_limits(void)
 	g_assert_cmpint(verify_glob(4, 2, 0x6, 0x9), ==, -EINVAL);
 }
 
+/* A table of so many bytes, of which number `at` is `shorter`. */
+static int verify_sub(unsigned int bytes, unsigned int at, uint16_t shorter)
+{
+	struct rs_filter_insn insn = {.op = RS_OP_STR_SUB, .source = RS_SRC_COMM};
+	struct by_hand p;
+
+	begin(&p, 1, insn, bytes);
+	p.insn[0].imm = p.head.pool + ((uint64_t)bytes << 32);
+	memset((uint8_t *)&p + p.head.pool + bytes / 3 * 2, 'a', bytes / 3);
+	((uint16_t *)((uint8_t *)&p + p.head.pool))[at] = shorter;
+	return verify_hand(&p);
+}
+
+static void test_sub_limits(void)
+{
+	struct rs_filter_insn insn = {.op = RS_OP_STR_SUB, .source = RS_SRC_COMM};
+	struct by_hand p;
+
+	g_assert_cmpint(verify_sub(30, 5, 4), ==, 0);
+	g_assert_cmpint(verify_sub(30, 5, 5), ==, -EINVAL);
+	g_assert_cmpint(verify_sub(30, 9, 8), ==, 0);
+	g_assert_cmpint(verify_sub(30, 9, 10), ==, -EINVAL);
+	g_assert_cmpint(verify_sub(30, 0, 1), ==, -EINVAL);
+	g_assert_cmpint(verify_sub(30, 1, 1), ==, -EINVAL);
+	g_assert_cmpint(verify_sub(3, 0, 0), ==, 0);
+	g_assert_cmpint(verify_sub(31, 0, 0), ==, -EINVAL);
+	g_assert_cmpint(verify_sub(3 * RS_FILTER_MAX_STRING, 0, 0), ==, 0);
+	g_assert_cmpint(verify_sub(3 * (RS_FILTER_MAX_STRING + 1), 0, 0), ==, -EINVAL);
+	begin(&p, 1, insn, 64); /* a NUL in the text, which is at an odd place, and no text */
+	p.insn[0].imm = p.head.pool | 3ull << 32;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	((uint8_t *)&p)[p.head.pool + 2] = 'a';
+	g_assert_cmpint(verify_hand(&p), ==, 0);
+	p.insn[0].imm++;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+	p.insn[0].imm = p.head.pool;
+	g_assert_cmpint(verify_hand(&p), ==, -EINVAL);
+}
+
+/* Ends of long strings are asked for. Each leads to the next one, or passes it by. */
+static int verify_steps(unsigned int count, bool past)
+{
+	const struct rs_filter_insn insn = {
+		.op = RS_OP_STR_SUFFIX, .source = RS_SRC_DYN, .width = 1, .imm = 0};
+	struct by_hand p;
+
+	begin(&p, count, insn, 64);
+	for (unsigned int i = 0; i < count; i++) {
+		p.insn[i].imm = p.head.pool | 1ull << 32;
+		if (i + 1 < count)
+			p.insn[i].on_false = (uint16_t)(i + 1);
+		if (i + 2 < count && past)
+			p.insn[i].on_false = (uint16_t)(i + 2);
+	}
+	memset((uint8_t *)&p + p.head.pool, 'a', 64);
+	return verify_hand(&p);
+}
+
+/* 1,025 steps each. Not all of them count, where no way leads through all. */
+static void test_steps(void)
+{
+	G_STATIC_ASSERT(RS_FILTER_MAX_STEPS / (1 + RS_FILTER_MAX_STRING / 4) == 31);
+	g_assert_cmpint(verify_steps(31, false), ==, 0);
+	g_assert_cmpint(verify_steps(32, false), ==, -E2BIG);
+	g_assert_cmpint(verify_steps(60, true), ==, 0);
+	g_assert_cmpint(verify_steps(64, true), ==, -E2BIG);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -474,5 +613,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/verify/damage", test_damage);
 	g_test_add_func("/filter/verify/limits", test_limits);
 	g_test_add_func("/filter/verify/glob-limits", test_glob_limits);
+	g_test_add_func("/filter/verify/sub-limits", test_sub_limits);
+	g_test_add_func("/filter/verify/steps", test_steps);
 	return g_test_run();
 }

@@ -9,6 +9,11 @@
 static const RsTraceField fields[] = {
 	{.name = "a", .type = "u32", .kind = RS_KIND_UINT, .size = 4},
 	{.name = "b", .type = "u64", .kind = RS_KIND_UINT, .size = 8, .offset = 8},
+	{.name = "s",
+	 .type = "__data_loc char[]",
+	 .kind = RS_KIND_DYN_STRING,
+	 .size = 4,
+	 .offset = 4},
 };
 static const RsTraceEvent event = {
 	.id = RS_FIRST_EVENT_ID,
@@ -358,6 +363,27 @@ static void test_too_large(struct three *t, gconstpointer data)
 	g_assert_null(program);
 }
 
+static void test_too_slow(struct three *t, gconstpointer data)
+{
+	g_autoptr(GByteArray) half = compile("s ~ *a?* || s ~ *b?* || s ~ *c?*");
+	g_autoptr(GByteArray) more = compile("s ~ *a?* || s ~ *b?* || s ~ *c?* || s ~ *d?*");
+	g_autoptr(GByteArray) other = compile("s ~ *e?* || s ~ *f?* || s ~ *g?* || s ~ *h?*");
+	struct rs_error err = {0};
+	GByteArray *program = half;
+
+	g_assert_true(rs_owner_guest_may(half));
+	g_assert_false(rs_owner_guest_may(more));
+	rs_wishes_set_wanted(&t->wishes, t->host, true);
+	rs_wishes_set_wanted(&t->wishes, t->view, true);
+	set_filter(t, t->host, "half", half);
+	set_filter(t, t->view, "more", more);
+	g_assert_cmpuint(in_force(t), ==, 7);
+	set_filter(t, t->host, "other", other);
+	g_assert_cmpint(rs_wishes_program(&t->wishes, &event, &program, &err), ==, -E2BIG);
+	g_assert_nonnull(strstr(err.message, "32776 steps"));
+	g_assert_null(program);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -366,7 +392,7 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{"/owners/wanted", test_wanted},       {"/owners/order", test_order},
 		{"/owners/program", test_program},     {"/owners/copy", test_copy},
-		{"/owners/too-large", test_too_large},
+		{"/owners/too-large", test_too_large}, {"/owners/too-slow", test_too_slow},
 	};
 
 	g_test_init(&argc, &argv, NULL);

@@ -285,6 +285,38 @@ static void test_filter(struct fixture *f, gconstpointer data)
 	check_query(f, FIRST, true, false);
 	g_assert_cmpint(call_filter(f, RS_FILTER_MAX_INSNS / 2 + 1), ==, -RS_E2BIG);
 	check_query(f, FIRST, true, false);
+	/* 0 clears, as in Linux */
+	g_assert_cmpint(call_text(f, RS_HCALL_SET_FILTER, "sched:switch: a"), ==, 0);
+	check_query(f, FIRST, true, true);
+	g_assert_cmpint(call_text(f, RS_HCALL_SET_FILTER, "sched:switch: 0"), ==, 0);
+	check_query(f, FIRST, true, false);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_GUEST, "sched:*", "a < b", NULL, NULL),
+		==, 0);
+	check_query(f, FIRST, true, true);
+	g_assert_cmpint(
+		rs_session_set_filter(f->session, RS_OWNER_GUEST, "sched:*", " 0 ", NULL, NULL), ==,
+		0);
+	check_query(f, FIRST, true, false);
+}
+
+/* An agent that does not know an instruction is never given it. */
+static void test_older_agent(struct fixture *f, gconstpointer data)
+{
+	struct rs_error err = {0};
+
+	f->sham->older = true;
+	come_up(f);
+	g_assert_cmpint(call(f, RS_HCALL_HELLO, 0), ==, 0);
+	g_assert_cmpint(call_text(f, RS_HCALL_ENABLE, "sched:switch"), ==, 0);
+	g_assert_cmpint(rs_session_set_filter(f->session, RS_OWNER_HOST, "sched:switch",
+					      "a == 1 || a < b", NULL, &err),
+			==, -ENOTSUP);
+	g_assert_nonnull(strstr(err.message, "sched:switch: this guest's agent is older"));
+	g_assert_cmpint(call_text(f, RS_HCALL_SET_FILTER, "sched:switch: a < b"), <, 0);
+	check_query(f, FIRST, true, false);
+	g_assert_cmpint(call_text(f, RS_HCALL_SET_FILTER, "sched:switch: a && 2 > b"), ==, 0);
+	check_query(f, FIRST, true, true);
 }
 
 static void test_exit(struct fixture *f, gconstpointer data)
@@ -377,6 +409,7 @@ int main(int argc, char **argv)
 	TEST("switch", test_switch);
 	TEST("rules", test_rules);
 	TEST("filter", test_filter);
+	TEST("older-agent", test_older_agent);
 	TEST("exit", test_exit);
 	TEST("counted", test_counted);
 	TEST("noise", test_noise);
