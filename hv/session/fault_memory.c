@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <rs-trace-symbol-file.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,67 +14,18 @@
 
 /* ---- where it is ---- */
 
-/* The symbols of what runs there; NULL: `err` says why there are none. */
-static RsTraceSymbolFile *symbols_of(const struct rs_source *source, struct rs_error *err)
-{
-	RsTraceSymbolFile *file;
-	GError *error = NULL;
-	int fd, ret = rs_source_open_program(source, &fd, err);
-
-	if (ret) {
-		rs_error_prefix(err, "names of places are not known, and an address is due");
-		return NULL;
-	}
-	file = rs_trace_symbol_file_read(fd, rs_source_program(source), &error);
-	close(fd);
-	if (!file)
-		rs_error_take(err, ENOTSUP, error);
-	return file;
-}
-
-/* Where the file's image lies: what must be added to its addresses. */
-static int find_bias(const struct rs_source *source, RsTraceSymbolFile *file, uint64_t *bias,
-		     struct rs_error *err)
-{
-	for (uint32_t i = 0; i < source->provider_slots; i++) {
-		RsTraceSymbolPlace place;
-
-		if (source->providers[i].state != RS_PROVIDER_LIVE ||
-		    !rs_trace_symbol_file_fits(file, &source->providers[i], &place))
-			continue;
-		*bias = place.bias;
-		return 0;
-	}
-	return rs_error_set(err, EAGAIN,
-			    "where '%s' lies is not known: none of its providers is "
-			    "registered",
-			    rs_source_program(source));
-}
-
 /* *room: bytes of the symbol from there on; 0: not known. */
 static int find_symbol(const struct rs_source *source, const struct rs_fault_place *place,
 		       rs_gva_t *at, uint64_t *room, struct rs_error *err)
 {
-	g_autoptr(RsTraceSymbolFile) file = symbols_of(source, err);
-	uint64_t start = 0, size = 0, bias = 0;
-	guint found;
-	int ret;
+	uint64_t start = 0, size = 0;
+	int ret = rs_source_find_symbol(source, place->symbol, &start, &size, err);
 
-	if (!file)
-		return -err->code;
-	found = rs_trace_symbol_file_find(file, place->symbol, &start, &size);
-	if (found != 1)
-		return rs_error_set(err, EINVAL,
-				    found ? "%u symbols are called '%s': an address "
-					    "is due"
-					  : "%.0u'%s' is no symbol of what runs there",
-				    found, place->symbol);
-	ret = find_bias(source, file, &bias, err);
 	if (ret)
 		return ret;
 	if (size && place->at >= size)
 		return rs_error_set(err, EINVAL, "'%s' has %" PRIu64 " bytes", place->symbol, size);
-	at->v = start + bias + place->at;
+	at->v = start + place->at;
 	*room = size ? size - place->at : 0;
 	return 0;
 }

@@ -18,7 +18,40 @@ struct rs_filters {
 	char *expression;
 	struct rs_filter_series *series;
 	bool named; /* each name is that of a field of some event */
+	struct rs_filter_functions functions;
+	/* Where it is compiled for now, and the function that was asked for last. */
+	const struct rs_source *source, *last;
+	char *function;
+	uint64_t from, to;
 };
+
+/* To find a function, all names of a program are looked at. */
+static int find_function(void *data, const char *name, uint64_t *from, uint64_t *to, char *why,
+			 size_t size)
+{
+	struct rs_filters *filters = data;
+	uint64_t at = 0, bytes = 0;
+	struct rs_error err = {0};
+	int ret;
+
+	if (filters->last != filters->source || g_strcmp0(filters->function, name) != 0) {
+		ret = rs_source_find_symbol(filters->source, name, &at, &bytes, &err);
+		if (!ret && !bytes)
+			ret = rs_error_set(&err, EINVAL, "how long '%s' is, is not known", name);
+		if (ret) {
+			g_strlcpy(why, err.message, size);
+			return ret;
+		}
+		g_free(filters->function);
+		filters->function = g_strdup(name);
+		filters->last = filters->source;
+		filters->from = at;
+		filters->to = at + bytes;
+	}
+	*from = filters->from;
+	*to = filters->to;
+	return 0;
+}
 
 int rs_filters_new(const char *expression, struct rs_filters **out, struct rs_filter_error *why)
 {
@@ -30,6 +63,7 @@ int rs_filters_new(const char *expression, struct rs_filters **out, struct rs_fi
 	*out = g_new0(struct rs_filters, 1);
 	(*out)->expression = g_strdup(expression);
 	(*out)->series = series;
+	(*out)->functions = (struct rs_filter_functions){find_function, *out};
 	return 0;
 }
 
@@ -38,6 +72,7 @@ void rs_filters_free(struct rs_filters *filters)
 	if (!filters)
 		return;
 	rs_filter_series_free(filters->series);
+	g_free(filters->function);
 	g_free(filters->expression);
 	g_free(filters);
 }
@@ -79,6 +114,9 @@ int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
 	struct rs_error err = {0};
 
 	*program = NULL;
+	filters->source = plan->source;
+	/* A guest does not make the host read files. */
+	rs_filter_series_set_functions(filters->series, guest ? NULL : &filters->functions);
 	rs_turn_add(&session->turn, strlen(filters->expression) * RS_WORK_FILTER);
 	if (rs_filter_series_add(filters->series, plan->event, alone, &bytes, why))
 		return -EBADMSG;

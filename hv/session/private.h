@@ -94,6 +94,7 @@ struct rs_source {
 	char *name, *kernel, *journal, *via;
 	char *program;            /* of `program_fd` */
 	int program_fd;           /* what runs; -1: not known */
+	struct rs_source_symbols *symbols;
 	struct say_credit credit; /* of the machine, for the processes in it, too */
 	RsTraceRegion *region;
 	guint cuts;                 /* rs_trace_region_cuts() when it was looked at last */
@@ -351,6 +352,17 @@ int rs_source_set_called(struct rs_source *source, uint32_t id, uint16_t number,
 void rs_source_find_called(struct rs_source *source, uint32_t slot, const GArray *called);
 /* As rs_source_set_called(), of an event that is coming: it takes effect then. */
 void rs_source_note_called(struct rs_source *source, uint32_t id, uint16_t number, bool called);
+
+/* symbols.c */
+struct rs_source_symbols *rs_source_symbols_new(void);
+void rs_source_symbols_free(struct rs_source_symbols *symbols);
+/*
+ * Where a symbol of what runs there lies now, and its bytes (0: not known). -ENOTSUP: its file is
+ * not known, or has none; -EINVAL: it has not just one of this name; -EAGAIN: where the file lies
+ * is not known yet.
+ */
+int rs_source_find_symbol(const struct rs_source *source, const char *name, uint64_t *at,
+			  uint64_t *size, struct rs_error *err);
 
 /* filters.c */
 /* An expression that is compiled for one event after the other. */

@@ -257,6 +257,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->program_fd = open_program(config->program);
 	if (source->program_fd >= 0)
 		source->program = program_name(config->program);
+	source->symbols = rs_source_symbols_new();
 	source->region = region;
 	source->target = target;
 	source->schema = rs_trace_schema_new();
@@ -330,6 +331,7 @@ void rs_source_destroy(struct rs_source *source)
 	g_free(source->program);
 	if (source->program_fd >= 0)
 		close(source->program_fd);
+	rs_source_symbols_free(source->symbols);
 	g_free(source);
 }
 

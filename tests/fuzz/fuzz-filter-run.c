@@ -14,9 +14,15 @@
 
 static void rs_fuzz_seeds(void)
 {
-	static const char *const seeds[] = {"u8 == 1 && why ~ *a?c* || name ~ [ab]*",
-					    "COMM == abc || COMM ~ *x && why ~ d*", "u64 & 5 == 4",
-					    "!(s8 < -3 || CPU & CPUS{1})"};
+	static const char *const seeds[] = {
+		"u8 == 1 && why ~ *a?c* || name ~ [ab]*",
+		"COMM == abc || COMM ~ *x && why ~ d*",
+		"u64 & 5 == 4",
+		"!(s8 < -3 || CPU & CPUS{1})",
+		"list[1] == 3 && list == CPUS{1,16}",
+		"u8 < s16 || list[0] > mac[2]",
+		"why ~ *abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcab"
+		"cabcabcabcabcabcabcabcabcx*"};
 	char name[16];
 
 	for (unsigned int i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {

@@ -9,34 +9,45 @@
 
 static void rs_fuzz_seeds(void)
 {
-	static const char *const seeds[] = {"u64 > 5 && s8 >= -3",
-					    "u8 & 0xc0 == 0x40 || !(s32 & -4)",
-					    "state == \"long wait\"",
-					    "bits & A|B",
-					    "why ~ \"*[!a-c]?\\*\"",
-					    "CPU & CPUS{0-1,3}",
-					    "((PID != 1))",
-					    "COMM !~ k*/[0-9]",
-					    "name == 'a\\'b' && u16 == 010",
-					    "s16 == -(0x10)",
-					    "mac == 3",
-					    "list == 3",
-					    "CPU == CPUS{0-1}",
-					    "u8 & CPUS{300}",
-					    "CPU & CPUS{1000-1023}",
-					    "s8 == 0xfe",
-					    "u8 == -9223372036854775808",
-					    "why == [x && name == y] || why == {a",
-					    "why ~ [a\\] \\(]* || why == -(1)",
-					    "why == CPUS{ 1, 2-3}x",
-					    "nxme == \"x\"",
-					    "CPU == CPUS{1} || s8 != CPUS{200}",
-					    "s8 & CPUS{ 1 ,200 } && u64 == CPUS{3}",
-					    "TGID & CPUS{1}",
-					    "s8 == 200",
-					    "u8 == -( 5 ) || u8 == -x",
-					    "u8 == \"\" || u8 == \"x\"",
-					    "u8 == \"x\""};
+	static const char *const seeds[] = {
+		"u64 > 5 && s8 >= -3",
+		"u8 & 0xc0 == 0x40 || !(s32 & -4)",
+		"state == \"long wait\"",
+		"bits & A|B",
+		"why ~ \"*[!a-c]?\\*\"",
+		"CPU & CPUS{0-1,3}",
+		"((PID != 1))",
+		"COMM !~ k*/[0-9]",
+		"name == 'a\\'b' && u16 == 010",
+		"s16 == -(0x10)",
+		"mac == 3",
+		"list == 3",
+		"CPU == CPUS{0-1}",
+		"u8 & CPUS{300}",
+		"CPU & CPUS{1000-1023}",
+		"s8 == 0xfe",
+		"u8 == -9223372036854775808",
+		"why == [x && name == y] || why == {a",
+		"why ~ [a\\] \\(]* || why == -(1)",
+		"why == CPUS{ 1, 2-3}x",
+		"nxme == \"x\"",
+		"CPU == CPUS{1} || s8 != CPUS{200}",
+		"s8 & CPUS{ 1 ,200 } && u64 == CPUS{3}",
+		"TGID & CPUS{1}",
+		"s8 == 200",
+		"u8 == -( 5 ) || u8 == -x",
+		"u8 == \"\" || u8 == \"x\"",
+		"u8 == \"x\"",
+		"u8 && !name || -1 < s8 && 'x' != why",
+		"mac[5] == 1 && list[3] != mac[0]",
+		"mac & CPUS{0-N:1/2} || list == CPUS{1,40}",
+		"u8 < s16 || PID == list[1] || u8 == only",
+		"addr.function == main",
+		"why ~ '!*a?*' && name == a=b",
+		"why ~ *aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"aaaaaaaab*",
+		"u8 =~ 3 and u8 <> 4",
+		"name == “x”"};
 	g_autoptr(GString) longer = g_string_new(NULL);
 	char name[16];
 
@@ -66,7 +77,8 @@ static void run(const GByteArray *program, const RsTraceEvent *event)
 	/* on the heap, each with its exact size, so that ASan sees an access outside */
 	g_autofree char *entry = g_malloc0(event->entry_size);
 	g_autofree char *comm = g_strndup("sixteen-bytes-ab", 16), *text = g_strdup("disk full");
-	struct rs_dyn dyn[2] = {{NULL, 0}, {text, 10}};
+	g_autofree void *list = g_memdup2("\1\0\2\0\3", 5);
+	struct rs_dyn dyn[2] = {{list, 5}, {text, 10}};
 	struct rs_filter_input in = {.entry = entry,
 				     .entry_size = event->entry_size,
 				     .dyn = dyn,

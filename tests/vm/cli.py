@@ -144,6 +144,52 @@ def test_views():
     check('wall_ns' in mine[0], 'with the time of day')
 
 
+def test_filter_forms():
+    """What only the guest's evaluator can decide: a field alone, and two fields."""
+    r = rs('run', *guest_args('--name', 'g', '-n', '20', '-e', SOME, '--duration', '60', '--json',
+                              '-f', f'{SOME}: {FIELD} && 4294967295 > {FIELD} && {FIELD} > CPU'))
+    check(r.code == 0, f'a field alone, two fields, and a value first: {r.code} {r.err[-300:]}')
+    lines = [json.loads(l) for l in r.out.splitlines() if l.startswith('{"')]
+    lines = [o for o in lines if 'event' in o]
+    check(len(lines) == 20, f'{len(lines)} events pass')
+    check(all(o['fields'][FIELD] > o['cpu'] for o in lines), 'and it is true of each')
+    for text, part in [(f'{FIELD} =~ 3', "written '~'"), (f'{FIELD} == 1 and CPU', "written '&&'"),
+                       (f'{FIELD}[0] == 1', 'is no array'), ('CPU & CPUS(1)', 'CPUS{0-2,5}'),
+                       (' || '.join(f'COMM ~ "*{i}?*"' for i in range(110)), 'bytes'),
+                       (f'{FIELD}.function == main', 'is no address')]:
+        r = rs('run', *guest_args('--name', 'g', '-f', f'{SOME}: {text}', '--duration', '5'))
+        check(r.code == 2 and part in r.err, f'{text[:40]}: {r.code} {r.err[-300:]}')
+    g = Running('g')
+    r = rs('filter', '-s', 'g', f'{SOME}: COMM == "x*"')
+    check(r.code == 0 and "the character '*'" in r.err, f'a doubt is told: {r.err}')
+    r = rs('filter', '-s', 'g', f'{SOME}: COMM ~ "!x*"')
+    check(r.code == 0 and not r.err, f'a pattern that is inverted: {r.err}')
+    check(rs.json('list', '-s', 'g', SOME)[0]['filter'], 'it is there')
+    r = rs('filter', '-s', 'g', f'{SOME}: 0')
+    check(r.code == 0 and 'no filter' in r.out, f'0 clears: {r.out} {r.err}')
+    check(rs.json('list', '-s', 'g', SOME)[0]['filter'] is None, 'it is gone')
+    g.end(signal.SIGINT)
+
+
+def test_functions():
+    """`.function`: by the symbols of the kernel, and of a recorded trace."""
+    fault, kept = 'mm:page_fault', os.path.join(os.environ['XDG_RUNTIME_DIR'], 'functions.trace')
+    r = rs('run', *guest_args('--name', 'h', '-e', fault, '-n', '4', '--duration', '60', '-o', kept,
+                              '-f', f'{fault}: ip.function == pager_task'))
+    lines = events(r.out)
+    check(r.code == 0 and len(lines) == 4, f'{len(lines)} events: {r.code} {r.err[-300:]}')
+    check(all(' ip=pager_task+' in m[8] for m in lines), 'each in the function')
+    for text, want in [('ip.function == pager_task', len(lines)), ('ip.function != pager_task', 0)]:
+        r = rs('report', kept, '-F', f'{fault}: {text}')
+        check(r.code == 0 and (len(events(r.out)) >= want if want else not events(r.out)),
+              f'{text} of a recorded trace: {len(events(r.out))} {r.err}')
+    for more, part in [((), "'nix' is no function"), (('--no-symbols',), 'has no symbols')]:
+        r = rs('report', kept, *more, '-F', 'ip.function == nix')
+        check(r.code == 2 and part in r.err, f'{part}: {r.code} {r.err}')
+    r = rs('run', *guest_args('--name', 'h', '-f', f'{fault}: ip.function == nix', '--duration', '5'))
+    check(r.code != 0 and "'nix' is no symbol" in r.err, f'a name that is not there: {r.err}')
+
+
 def test_owners():
     """Another owner beside the host, which wants SOME with a filter."""
     check(rs('filter', '--owner', 'view', f'{SOME}: {FIELD} & 1').code == 0, 'filter --owner')
@@ -655,9 +701,9 @@ def test_attach():
 
 def main():
     need(KIND)
-    tests = [test_run, test_filter, test_views, test_providers, test_sites, test_looks, test_control, test_signals,
-             test_modes]
-    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_ends, test_console]
+    tests = [test_run, test_filter, test_filter_forms, test_views, test_providers, test_sites, test_looks,
+             test_control, test_signals, test_modes]
+    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_functions, test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)
     run_tests(tests, sys.argv[4:])

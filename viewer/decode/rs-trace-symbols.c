@@ -319,6 +319,39 @@ gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when
 	return find(symbols, &when, address, FALSE, name, offset);
 }
 
+/* Where a symbol ends: it says so, or where the next one begins. */
+static guint64 end_of(const Image *image, guint i)
+{
+	struct rs_file_symbol symbol = symbol_at(image, i);
+
+	if (symbol.size)
+		return symbol.at + symbol.size;
+	return i + 1 < image->count ? symbol_at(image, i + 1).at : image->to;
+}
+
+guint rs_trace_symbols_find_code(const RsTraceSymbols *symbols, RsTraceMoment when,
+				 const char *name, guint64 *from, guint64 *to)
+{
+	guint found = 0;
+
+	/* What was chosen or told last counts first. An image may be told more than once. */
+	for (guint i = symbols ? symbols->images->len : 0; i-- > 0 && !found;) {
+		const Image *image = nth(symbols, i);
+
+		for (guint k = 0; is_valid(image, &when) && k < image->count; k++) {
+			struct rs_file_symbol symbol = symbol_at(image, k);
+
+			if (!is_code(image, &symbol) || strcmp(name_of(image, &symbol), name) != 0)
+				continue;
+			if (!found++) {
+				*from = symbol.at;
+				*to = end_of(image, k);
+			}
+		}
+	}
+	return found;
+}
+
 gboolean rs_trace_symbols_find_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
 				     guint64 address, const char **name, guint64 *offset)
 {

@@ -62,9 +62,16 @@ gboolean rs_trace_symbols_find(const RsTraceSymbols *symbols, RsTraceMoment when
 			       const char **name, guint64 *offset);
 
 /*
- * Likewise, for a frame of a stack. That is where a call returns to, which may be behind the end of
- * a function whose last instruction is the call. So the symbol is that of the byte before, though
- * *offset is the frame's. Symbols of data name no frame.
+ * The code that has this name at that moment: [*from, *to). Returns how many addresses have it, of
+ * which the first one counts; 0: none. It looks at all names.
+ */
+guint rs_trace_symbols_find_code(const RsTraceSymbols *symbols, RsTraceMoment when,
+				 const char *name, guint64 *from, guint64 *to);
+
+/*
+ * As rs_trace_symbols_find(), for a frame of a stack. That is where a call returns to, which may be
+ * behind the end of a function whose last instruction is the call. So the symbol is that of the
+ * byte before, though *offset is the frame's. Symbols of data name no frame.
  */
 gboolean rs_trace_symbols_find_frame(const RsTraceSymbols *symbols, RsTraceMoment when,
 				     guint64 address, const char **name, guint64 *offset);

@@ -42,6 +42,7 @@ struct rs_filter_node {
 	uint8_t cmp;    /* enum rs_filter_cmp, as if the field stood on the left */
 	bool has_mask;  /* field & mask cmp value; with RS_CMP_ANY the mask is in `value` */
 	bool has_index; /* field[index] */
+	bool function;  /* field.function */
 	uint16_t child; /* AND, OR, NOT: the first one, else RS_FILTER_NONE */
 	uint16_t next;  /* sibling */
 	uint32_t index;
@@ -52,6 +53,7 @@ struct rs_filter_ast {
 	const char *text; /* the caller's; outlives the AST */
 	GArray *nodes;    /* of struct rs_filter_node */
 	uint16_t root;
+	const struct rs_filter_functions *functions; /* NULL: nobody knows where they lie */
 };
 
 /* Of a term: from its first to its last byte. */

@@ -144,6 +144,23 @@ static int gen_bits(struct compiler *c, unsigned int index, place_t yes, place_t
 	return ret;
 }
 
+/* From one number up to another. */
+static int gen_range(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out)
+{
+	const struct rs_filter_predicate *p = &c->predicates[index];
+	struct rs_filter_insn insn = {.op = RS_OP_LT,
+				      .source = p->source,
+				      .width = p->width,
+				      .offset = p->offset,
+				      .imm = p->end,
+				      .mask = p->mask};
+	int ret = add(c, index, insn, yes, no, out);
+
+	insn.op = RS_OP_GE;
+	insn.imm = p->imm;
+	return ret ? ret : add(c, index, insn, *out, no, out);
+}
+
 static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t no, place_t *out)
 {
 	const struct rs_filter_predicate *p = &c->predicates[index];
@@ -171,6 +188,8 @@ static int gen_term(struct compiler *c, unsigned int index, place_t yes, place_t
 	}
 	if (p->verdict == RS_PRED_BITS)
 		return gen_bits(c, index, yes, no, out);
+	if (p->verdict == RS_PRED_RANGE)
+		return gen_range(c, index, yes, no, out);
 	if (p->verdict == RS_PRED_TEXT || p->verdict == RS_PRED_CPUS)
 		insn.imm = pool_add(c, p);
 	if (c->pool->len > RS_FILTER_MAX_SIZE)

@@ -71,6 +71,14 @@ int rs_filter_compile(const RsTraceEvent *const *events, size_t count, const cha
 int rs_filter_compile_more(const RsTraceEvent *event, const char *expression, GByteArray **program,
 			   struct rs_filter_error *err);
 
+/* Where functions lie, for `field.function == name`. */
+struct rs_filter_functions {
+	/* In [*from, *to). 0, or -errno and what is wrong, in `why` of `size` bytes. */
+	int (*find)(void *data, const char *name, uint64_t *from, uint64_t *to, char *why,
+		    size_t size);
+	void *data;
+};
+
 /*
  * rs_filter_compile() in steps, for so many events that somebody else must be served in between. A
  * series is an expression that is compiled for one event after the other.
@@ -94,6 +102,10 @@ int rs_filter_series_names(struct rs_filter_series *series, const RsTraceEvent *
  */
 int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *event, bool alone,
 			 GByteArray **program, struct rs_filter_error *err);
+
+/* Whom rs_filter_series_add() asks from now on; NULL: nobody. Stays the caller's. */
+void rs_filter_series_set_functions(struct rs_filter_series *series,
+				    const struct rs_filter_functions *functions);
 
 /*
  * For events that come one after the other, and are not known before: notes which terms have their

@@ -131,6 +131,7 @@ static int take_index(struct rs_filter_lexer *lexer, struct rs_filter_node *term
 int rs_filter_take_field(struct rs_filter_lexer *lexer, struct rs_filter_node *term)
 {
 	unsigned int n;
+	int ret;
 
 	rs_filter_skip_space(lexer);
 	n = name_length(lexer->text + lexer->at);
@@ -138,7 +139,15 @@ int rs_filter_take_field(struct rs_filter_lexer *lexer, struct rs_filter_node *t
 		return no_field(lexer);
 	term->field = (struct rs_filter_word){(uint16_t)lexer->at, (uint16_t)n, 0};
 	lexer->at += n;
-	return lexer->text[lexer->at] == '[' ? take_index(lexer, term) : 0;
+	if (lexer->text[lexer->at] == '[' && (ret = take_index(lexer, term)))
+		return ret;
+	n = (unsigned int)strlen(".function");
+	if (strncmp(lexer->text + lexer->at, ".function", n) == 0 &&
+	    !name_length(lexer->text + lexer->at + n)) {
+		term->function = true;
+		lexer->at += n;
+	}
+	return 0;
 }
 
 /* ---- values ---- */

@@ -26,7 +26,7 @@ void rs_filter_skip_space(struct rs_filter_lexer *lexer);
 bool rs_filter_take(struct rs_filter_lexer *lexer, const char *sign);
 /* The same of any comparison. False: none comes next, or something that only looks like one. */
 bool rs_filter_take_cmp(struct rs_filter_lexer *lexer, uint8_t *cmp);
-/* field, or field[index] */
+/* field or field[index], also with .function behind it */
 int rs_filter_take_field(struct rs_filter_lexer *lexer, struct rs_filter_node *term);
 int rs_filter_take_value(struct rs_filter_lexer *lexer, enum rs_filter_use use,
 			 struct rs_filter_word *out);

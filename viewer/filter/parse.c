@@ -219,7 +219,7 @@ int rs_filter_parse(const char *expression, struct rs_filter_ast *ast, struct rs
 		g_array_unref(p.nodes);
 		return ret;
 	}
-	*ast = (struct rs_filter_ast){expression, p.nodes, root};
+	*ast = (struct rs_filter_ast){.text = expression, .nodes = p.nodes, .root = root};
 	return 0;
 }
 

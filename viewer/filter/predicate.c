@@ -313,7 +313,8 @@ int rs_filter_resolve(const struct rs_filter_ast *ast, const struct rs_filter_no
 	int ret = find_subject(&r);
 
 	if (!ret && predicate.verdict == RS_PRED_INTEGER)
-		ret = r.subject.is_text    ? resolve_text(&r)
+		ret = term->function       ? rs_resolve_function(&r)
+		      : r.subject.is_text  ? resolve_text(&r)
 		      : r.subject.is_array ? resolve_array(&r)
 					   : rs_resolve_integer(&r);
 	if (ret)

@@ -15,8 +15,9 @@ enum rs_filter_verdict {
 	RS_PRED_UNKNOWN, /* the event has no such field */
 	RS_PRED_INTEGER,
 	RS_PRED_TEXT,
-	RS_PRED_CPUS, /* a number that is a CPU of the list */
-	RS_PRED_BITS, /* an array whose bits are CPUs, against those of the list */
+	RS_PRED_RANGE, /* a number from `imm` up to the one before `end` */
+	RS_PRED_CPUS,  /* a number that is a CPU of the list */
+	RS_PRED_BITS,  /* an array whose bits are CPUs, against those of the list */
 };
 
 struct rs_filter_predicate {
@@ -27,7 +28,8 @@ struct rs_filter_predicate {
 	uint8_t source; /* RS_SRC_* */
 	uint16_t width, offset;
 	uint16_t size;                 /* BITS: bytes that are looked at */
-	uint64_t imm, mask;            /* INTEGER */
+	uint64_t imm, mask;            /* INTEGER, RANGE */
+	uint64_t end;                  /* RANGE */
 	uint8_t cpus[RS_MAX_CPUS / 8]; /* CPUS, BITS: a bit map */
 	struct rs_glob glob;           /* TEXT: its literal, or with STR_GLOB its elements; owned */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a term is resolved for an event: what predicate.c, integer.c and sets.c share. Only they. */
+/* How a term is resolved for an event: what predicate.c, integer.c, sets.c and
+ * function.c share. Only they. */
 #ifndef RS_FILTER_ROOM_RESOLVE_H
 #define RS_FILTER_ROOM_RESOLVE_H
 
@@ -42,6 +43,7 @@ bool rs_resolve_is_name(const struct rs_resolver *r);
 
 int rs_resolve_integer(struct rs_resolver *r);
 int rs_resolve_cpus(struct rs_resolver *r);
+int rs_resolve_function(struct rs_resolver *r);
 /* Compares the field with a number: fills in operation, mask and value. */
 void rs_resolve_compare(struct rs_resolver *r, bool is_signed, rs_wide_t mask, rs_wide_t value);
 

@@ -11,6 +11,7 @@
 #include "rs-trace-glob.h"
 #include "rs-trace-text.h"
 
+#include <errno.h>
 #include <ringside/control.h>
 #include <string.h>
 
@@ -39,10 +40,21 @@ typedef struct {
 	gsize bytes;
 } Kept;
 
+/* Where a function lies. */
+typedef struct {
+	char *name; /* NULL: none was asked for */
+	const RsTraceSymbols *symbols;
+	guint32 boot;
+	guint64 from, to;
+} Function;
+
 struct _RsTraceSelection {
-	GPtrArray *filters;     /* of Filter */
-	RsTraceEventGlob *glob; /* NULL: any */
-	GHashTable *noted;      /* events that the trace has, "0/sched:switch prev next" */
+	struct rs_filter_functions functions;
+	const RsTraceRecord *record; /* for which a filter is compiled; NULL: for none */
+	Function function;           /* the last one that was found */
+	GPtrArray *filters;          /* of Filter */
+	RsTraceEventGlob *glob;      /* NULL: any */
+	GHashTable *noted;           /* events that the trace has, "0/sched:switch prev next" */
 	RsTraceRanges *cpus, *pids;
 	RsTraceGlob *comm;
 	RsTraceTime from_time, until_time;
@@ -57,6 +69,9 @@ struct _RsTraceSelection {
 };
 
 /* ---- what the user said ---- */
+
+static int find_function(void *data, const char *name, uint64_t *from, uint64_t *to, char *why,
+			 gsize size);
 
 static void filter_free(gpointer data)
 {
@@ -93,7 +108,8 @@ static gboolean split(Filter *filter, const char *text, GError **error)
 	return !glob || filter->glob;
 }
 
-static gboolean add_filter(GPtrArray *filters, const char *text, GError **error)
+static gboolean add_filter(GPtrArray *filters, const char *text,
+			   const struct rs_filter_functions *functions, GError **error)
 {
 	Filter *filter = g_new0(Filter, 1);
 	struct rs_filter_error why = {0};
@@ -101,8 +117,10 @@ static gboolean add_filter(GPtrArray *filters, const char *text, GError **error)
 	g_ptr_array_add(filters, filter);
 	if (!split(filter, text, error))
 		return FALSE;
-	if (!rs_filter_series_new(filter->text, &filter->series, &why))
+	if (!rs_filter_series_new(filter->text, &filter->series, &why)) {
+		rs_filter_series_set_functions(filter->series, functions);
 		return TRUE;
+	}
 	set_error(error, filter, &why);
 	return FALSE;
 }
@@ -111,7 +129,7 @@ static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *c
 			    GError **error)
 {
 	for (const char *const *text = config->filters; text && *text; text++) {
-		if (!add_filter(s->filters, *text, error))
+		if (!add_filter(s->filters, *text, &s->functions, error))
 			return FALSE;
 	}
 	if (config->cpus && !(s->cpus = rs_trace_ranges_new(config->cpus, RS_MAX_CPUS - 1, error)))
@@ -145,6 +163,7 @@ RsTraceSelection *rs_trace_selection_new(const RsTraceSelectionConfig *config, G
 	g_autoptr(RsTraceSelection) s = g_new0(RsTraceSelection, 1);
 
 	s->filters = g_ptr_array_new_with_free_func(filter_free);
+	s->functions = (struct rs_filter_functions){find_function, s};
 	s->strict = config->strict;
 	s->only_filtered = config->only_filtered;
 	s->kept = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, kept_free);
@@ -167,6 +186,7 @@ void rs_trace_selection_free(RsTraceSelection *s)
 	rs_trace_ranges_free(s->pids);
 	rs_trace_glob_free(s->comm);
 	g_clear_error(&s->error);
+	g_free(s->function.name);
 	g_free(s);
 }
 
@@ -281,6 +301,47 @@ void rs_trace_selection_know(RsTraceSelection *s, const RsTraceOrigin *origin,
 {
 	if (s->filters->len)
 		note(s, origin, event);
+}
+
+/* ---- functions ---- */
+
+static int no_function(const RsTraceRecord *record, const char *name, guint found, char *why,
+		       gsize size)
+{
+	if (!record->symbols || rs_trace_symbols_is_empty(record->symbols))
+		g_snprintf(why, size,
+			   "the trace has no symbols, so where '%s' lies is not known: --symbols "
+			   "FILE gives them",
+			   name);
+	else if (!found)
+		g_snprintf(why, size, "'%s' is no function of what was traced", name);
+	else
+		g_snprintf(why, size, "%u functions are called '%s'", found, name);
+	return -EINVAL;
+}
+
+/* For each event the same is asked, and to find it all names are looked at. */
+static int find_function(void *data, const char *name, uint64_t *from, uint64_t *to, char *why,
+			 gsize size)
+{
+	RsTraceSelection *s = data;
+	const RsTraceRecord *record = s->record;
+	Function *last = &s->function;
+	guint found;
+
+	if (!record) /* the event has none yet, so any place will do */
+		return 0;
+	if (g_strcmp0(last->name, name) != 0 || last->symbols != record->symbols ||
+	    last->boot != record->when.boot) {
+		found = rs_trace_symbols_find_code(record->symbols, record->when, name, from, to);
+		if (found != 1)
+			return no_function(record, name, found, why, size);
+		g_free(last->name);
+		*last = (Function){g_strdup(name), record->symbols, record->when.boot, *from, *to};
+	}
+	*from = last->from;
+	*to = last->to;
+	return 0;
 }
 
 /* Compiles a filter for the event, and notes what it needs. */
@@ -419,7 +480,9 @@ static gboolean matches_event(RsTraceSelection *s, const RsTraceRecord *record,
 
 	if (!s->filters->len && !s->glob)
 		return TRUE;
+	s->record = record;
 	kept = find(s, record->origin, event);
+	s->record = NULL;
 	return kept->wanted && !s->error && (!kept->programs || passes(kept, record, event, task));
 }
 

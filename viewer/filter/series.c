@@ -65,6 +65,12 @@ void rs_filter_series_free(struct rs_filter_series *series)
 	g_free(series);
 }
 
+void rs_filter_series_set_functions(struct rs_filter_series *series,
+				    const struct rs_filter_functions *functions)
+{
+	series->ast.functions = functions;
+}
+
 int rs_filter_series_add(struct rs_filter_series *series, const RsTraceEvent *event, bool alone,
 			 GByteArray **program, struct rs_filter_error *err)
 {

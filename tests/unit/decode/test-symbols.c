@@ -97,6 +97,40 @@ static void test_find(void)
 }
 
 /* "first+0x12 [mod]" of a module's; and what is data names no frame. */
+static void check_code(const RsTraceSymbols *symbols, RsTraceMoment when, const char *name,
+		       guint want, guint64 want_from, guint64 want_to)
+{
+	guint64 from = 0, to = 0;
+
+	g_assert_cmpuint(rs_trace_symbols_find_code(symbols, when, name, &from, &to), ==, want);
+	g_assert_cmphex(from, ==, want_from);
+	g_assert_cmphex(to, ==, want_to);
+}
+
+/* Where code of a name lies: up to its end, or to where something else begins. */
+static void test_code(void)
+{
+	static const struct rs_file_symbol more[] = {
+		{0x8000, 0, 0}, {0x8040, 0x10, 6}, {0x8050, 0x10, 6}};
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
+
+	check_code(NULL, first_boot, "first", 0, 0, 0);
+	check_code(symbols, first_boot, "first", 0, 0, 0);
+	g_assert_true(take(symbols, 0x1000, 0x3000, some, G_N_ELEMENTS(some)));
+	check_code(symbols, first_boot, "first", 1, 0x1000, 0x1040);
+	check_code(symbols, first_boot, "secnd", 1, 0x1080, 0x1090);
+	check_code(symbols, first_boot, "lab\nel", 1, 0x2000, 0x3000);
+	check_code(symbols, first_boot, "firs", 0, 0, 0);
+	check_code(symbols, first_boot, "", 0, 0, 0);
+	/* in the second boot it lies elsewhere, and is there twice */
+	g_assert_true(
+		take_within(symbols, second_boot, 0x8000, 0x9000, more, G_N_ELEMENTS(more), ROOM));
+	check_code(symbols, first_boot, "first", 1, 0x1000, 0x1040);
+	check_code(symbols, second_boot, "first", 1, 0x8000, 0x8040);
+	check_code(symbols, second_boot, "secnd", 2, 0x8040, 0x8050);
+	check_code(symbols, second_boot, "lab\nel", 1, 0x2000, 0x3000);
+}
+
 static void test_frames(void)
 {
 	static const char text[] = "\0code [mod]\0[odd]\0data [mod]";
@@ -381,6 +415,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/symbols/find", test_find);
+	g_test_add_func("/symbols/code", test_code);
 	g_test_add_func("/symbols/frames", test_frames);
 	g_test_add_func("/symbols/images", test_images);
 	g_test_add_func("/symbols/boots", test_boots);

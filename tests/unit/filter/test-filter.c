@@ -706,6 +706,91 @@ static void test_doubts(void)
 		g_assert_null(rs_filter_doubt(none[i]));
 }
 
+static int find_function(void *data, const char *name, uint64_t *from, uint64_t *to, char *why,
+			 size_t size)
+{
+	++*(unsigned int *)data;
+	if (strcmp(name, "schedule") != 0) {
+		g_snprintf(why, size, "no function '%s'", name);
+		return -EINVAL;
+	}
+	*from = 0xffff888000001000;
+	*to = 0xffff888000001010;
+	return 0;
+}
+
+/* An address lies in a function, from its first byte to the one before its end. */
+static void test_functions(void)
+{
+	static const struct {
+		const char *expression;
+		uint64_t addr;
+		bool want;
+	} good[] = {
+		{"addr.function == schedule", 0xffff888000001000, true},
+		{"addr.function == schedule", 0xffff88800000100f, true},
+		{"addr.function == schedule", 0xffff888000001010, false},
+		{"addr.function == schedule", 0xffff888000000fff, false},
+		{"addr.function != schedule", 0xffff888000001010, true},
+		{"addr.function != 'schedule'", 0xffff888000001008, false},
+		{"!addr.function == schedule && u64.function != schedule", 1, true},
+		{"(addr.function==schedule)", 0xffff888000001000, true},
+	};
+	static const struct {
+		const char *expression, *part;
+	} bad[] = {
+		{"addr.function == nix", "no function 'nix'"},
+		{"addr.function == 0xffff888000001000", "the name of a function is due"},
+		{"addr.function > schedule", "== and != only"},
+		{"addr.function", "== and != only"},
+		{"addr.function & schedule", "== and != only"},
+		{"addr.function ~ sched*", "== and != only"},
+		{"u32.function == schedule", "is no address"},
+		{"s64.function == schedule", "is no address"},
+		{"name.function == schedule", "is no address"},
+		{"mac.function == schedule", "is no address"},
+		{"mac[0].function == schedule", "is no address"},
+		{"addr.functions == schedule", "no '.functions'"},
+	};
+	unsigned int asked = 0;
+	const struct rs_filter_functions functions = {find_function, &asked};
+	struct rs_filter_series *series;
+	struct rs_filter_error err = {0};
+	GByteArray *program;
+
+	for (unsigned int i = 0; i < G_N_ELEMENTS(good); i++) {
+		struct sample at = {.addr = good[i].addr, .u64 = 1};
+		struct rs_filter_input in = input;
+
+		in.entry = &at;
+		g_test_message("%s", good[i].expression);
+		g_assert_cmpint(rs_filter_series_new(good[i].expression, &series, NULL), ==, 0);
+		rs_filter_series_set_functions(series, &functions);
+		g_assert_cmpint(rs_filter_series_add(series, &sample_event, true, &program, NULL),
+				==, 0);
+		g_assert_cmpint(run(program, &in), ==, good[i].want);
+		g_byte_array_unref(program);
+		rs_filter_series_free(series);
+	}
+	g_assert_cmpuint(asked, ==, G_N_ELEMENTS(good) + 1);
+	for (unsigned int i = 0; i < G_N_ELEMENTS(bad); i++) {
+		g_test_message("%s", bad[i].expression);
+		if (!rs_filter_series_new(bad[i].expression, &series, &err)) {
+			rs_filter_series_set_functions(series, &functions);
+			g_assert_cmpint(
+				rs_filter_series_add(series, &sample_event, true, &program, &err),
+				==, -EINVAL);
+			rs_filter_series_free(series);
+		}
+		if (!strstr(err.message, bad[i].part))
+			g_error("%s", err.message);
+	}
+	/* nobody knows where they lie */
+	g_assert_cmpint(sample_compile("addr.function == schedule", &program, &err), ==, -EINVAL);
+	g_assert_nonnull(strstr(err.message, "not known here"));
+	g_assert_cmpint(rs_filter_check("addr.function == schedule", NULL), ==, 0);
+}
+
 static void check_split(const char *text, const char *want_glob, const char *want_expression)
 {
 	g_autofree char *glob = NULL, *expression = NULL;
@@ -986,6 +1071,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/inside", test_inside);
 	g_test_add_func("/filter/doubts", test_doubts);
 	g_test_add_func("/filter/split", test_split);
+	g_test_add_func("/filter/functions", test_functions);
 	g_test_add_func("/filter/globs", test_globs);
 	g_test_add_func("/filter/set", test_set);
 	g_test_add_func("/filter/more", test_more);
