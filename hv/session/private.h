@@ -92,8 +92,8 @@ struct rs_source {
 	struct rs_source *machine; /* in whose memory it joined; NULL: it did not join */
 	unsigned int holds;        /* rs_source_hold() */
 	char *name, *kernel, *journal, *via;
-	char *program;            /* of `program_fd` */
-	int program_fd;           /* what runs; -1: not known */
+	char *program;  /* of `program_fd` */
+	int program_fd; /* what runs; -1: not known */
 	struct rs_source_symbols *symbols;
 	struct say_credit credit; /* of the machine, for the processes in it, too */
 	RsTraceRegion *region;

@@ -47,6 +47,7 @@ static void rs_fuzz_seeds(void)
 		"why ~ *aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		"aaaaaaaab*",
 		"u8 =~ 3 and u8 <> 4",
+		"'' (",
 		"name == “x”"};
 	g_autoptr(GString) longer = g_string_new(NULL);
 	char name[16];

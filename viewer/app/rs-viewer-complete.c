@@ -203,6 +203,7 @@ RsViewerCompletion *rs_viewer_complete(const char *text, gsize cursor, const GPt
 		break;
 	case WANT_OPERATOR:
 		offer_signs(completion, operators_of(place.field), prefix, size);
+		offer_signs(completion, joiners, prefix, size); /* a field alone is a term */
 		break;
 	case WANT_VALUE:
 		offer_values(completion, place.field, prefix, size);

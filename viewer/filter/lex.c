@@ -293,7 +293,7 @@ int rs_filter_no_operator(struct rs_filter_lexer *lexer, const struct rs_filter_
 		return rs_filter_error_set(lexer->err, EINVAL, lexer->at, 1 + name_length(s + 1),
 					   "'%.*s' is all of a field's name: there is no '%.*s'",
 					   after->length, name, 1 + (int)name_length(s + 1), s);
-	if (foreign_word(name, &here) == after->length && strcmp(here, "!") == 0)
+	if (after->length == 3 && g_ascii_strncasecmp(name, "not", 3) == 0)
 		return rs_filter_error_set(lexer->err, EINVAL, after->at, after->length,
 					   "'not' is written '!' here");
 	return rs_filter_error_set(lexer->err, EINVAL, lexer->at, *s ? 1 : 0,

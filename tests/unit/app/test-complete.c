@@ -104,7 +104,7 @@ static char *offered(const char *marked, gsize *start, gsize *end)
 }
 
 #define FIELDS "prev_comm,prev_pid,prev_state,why,COMM,CPU,PID,TGID"
-#define NUMBER "==,!=,<,<=,>,>=,&"
+#define NUMBER "==,!=,<,<=,>,>=,&,&&,||"
 
 static void test_places(void)
 {
@@ -120,9 +120,12 @@ static void test_places(void)
 		{"nix|", "", 0, 3},
 		{"prev_pid |", NUMBER, 9, 9},
 		{"prev_pid <|", "<,<=", 9, 10},
-		{"prev_comm |", "==,!=,~,!~", 10, 10},
+		{"prev_comm |", "==,!=,~,!~,&&,||", 10, 10},
+		{"prev_comm &|", "&&", 10, 11},
+		{"!prev_pid &|", "&,&&", 10, 11},
+		{"!prev_pid && |", FIELDS, 13, 13},
 		{"prev_comm !|", "!=,!~", 10, 11},
-		{"nix |", "==,!=,<,<=,>,>=,~,!~,&", 4, 4},
+		{"nix |", "==,!=,<,<=,>,>=,~,!~,&,&&,||", 4, 4},
 		{"prev_state == |", "running,\"long wait\",\"say \\\"x\\\"\"", 14, 14},
 		{"prev_state==|", "==", 10, 12},
 		{"prev_state == r|", "running", 14, 15},

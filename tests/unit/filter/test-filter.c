@@ -358,6 +358,8 @@ static const struct {
 	{"u8 eq 5", EINVAL, 3, "'eq' is written '=='"},
 	{"name like k", EINVAL, 5, "'like' is written '~'"},
 	{"not u8 == 5", EINVAL, 0, "'not' is written '!'"},
+	{"'' (", EINVAL, 3, "operator is due after ''"},
+	{"''", EINVAL, 2, "operator is due after ''"},
 	{"u8 == 1 and u16 == 2", EINVAL, 8, "'and' is written '&&'"},
 	{"(u8 == 1 OR u16 == 2)", EINVAL, 9, "'OR' is written '||'"},
 	{"u8 == 1 & u16 == 2", EINVAL, 8, "one '&' does not join"},
