@@ -144,6 +144,7 @@ void rs_callbacks_record(struct rs_event *event, const uint64_t *entry, uint32_t
 		.size = size,
 		.dyn = dyn,
 		.dyn_count = dyn_count,
+		.info = event->info,
 	};
 	uint64_t raw[RS_RAW_MAX / 8];
 	struct record_call call = {event, raw, 0};

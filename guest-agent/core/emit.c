@@ -152,27 +152,26 @@ struct rs_stack {
  * All but the fast path: call stacks, dynamic fields, ops of the OS, a new page or context, a lost
  * race. `id` is read once for an event: unregistering sets it to 0, which in a ring means padding.
  */
-static __attribute__((__noinline__)) void emit_slow(uint32_t id, const uint64_t *entry,
-						    uint32_t size, const struct rs_dyn *dyn,
-						    uint32_t dyn_count,
-						    const struct rs_stack *stack)
+static inline __attribute__((always_inline)) void
+emit_any(uint32_t id, const uint64_t *entry, uint32_t size, const struct rs_dyn *dyn,
+	 uint32_t dyn_count, const struct rs_event_info *info, const struct rs_stack *stack)
 {
-	struct rs_ring_record record = {
-		.id = id,
-		.entry = entry,
-		.entry_size = size,
-		.size = size,
-		.dyn = dyn,
-		.dyn_count = dyn_count,
-		.frames = stack ? stack->frames : NULL,
-		.frame_count = stack ? stack->count : 0,
-	};
+	struct rs_ring_record record; /* not cleared: that would cost more than the rest */
 	struct rs_where where;
 	struct rs_ring ring;
 	enum rs_ring_result result;
 
 	if (rs_unlikely(!id))
 		return;
+	record.id = id;
+	record.entry = entry;
+	record.entry_size = size;
+	record.dyn = dyn;
+	record.dyn_count = dyn_count;
+	record.info = info;
+	record.frames = stack ? stack->frames : NULL;
+	record.frame_count = stack ? stack->count : 0;
+	record.size = size;
 	for (uint32_t i = 0; i < dyn_count; i++)
 		record.size += dyn[i].size;
 	if (rs_unlikely(rs_core.raw)) {
@@ -206,6 +205,15 @@ static __attribute__((__noinline__)) void emit_slow(uint32_t id, const uint64_t 
 		note_name(&where, record.ts, record.chain);
 	if (rs_unlikely(rs_ring_wake_due(&rs_core.rings, where.cpu)))
 		ring_doorbell();
+}
+
+/* `info` is for what is cut. NULL: there are no dynamic fields. */
+static __attribute__((__noinline__)) void emit_slow(uint32_t id, const uint64_t *entry,
+						    uint32_t size, const struct rs_dyn *dyn,
+						    uint32_t dyn_count,
+						    const struct rs_event_info *info)
+{
+	emit_any(id, entry, size, dyn, dyn_count, info, NULL);
 }
 
 #ifdef RS_PORT_RESTARTABLE
@@ -255,12 +263,29 @@ void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size)
 	emit_plain(event, entry, size, 2);
 }
 
+/* For a record that will be cut: the filter judges what is kept, as one on the host does. */
+static __attribute__((__noinline__)) bool wanted_cut(const struct rs_event *event, uint32_t control,
+						     struct rs_filter_input *input, uint32_t room)
+{
+	uint32_t count = input->dyn_count < RS_MAX_FIELDS ? input->dyn_count : RS_MAX_FIELDS;
+	uint32_t kept[RS_MAX_FIELDS];
+	struct rs_dyn cut[RS_MAX_FIELDS];
+
+	room -= input->entry_size < room ? input->entry_size : room;
+	rs_ring_share(input->dyn, count, event->info, room, kept);
+	for (uint32_t i = 0; i < count; i++)
+		cut[i] = (struct rs_dyn){input->dyn[i].data, kept[i]};
+	input->dyn = cut;
+	return rs_core_wanted(event, control, input);
+}
+
 /* For a filter that needs more than integer fields, or that is just being replaced. */
 static __attribute__((__noinline__)) bool wanted_slow(const struct rs_event *event,
 						      uint32_t control, const uint64_t *entry,
 						      uint32_t size, const struct rs_dyn *dyn,
 						      uint32_t dyn_count)
 {
+	uint32_t room = rs_core.raw ? RS_RAW_MAX - 8 : rs_rings_room(&rs_core.rings), whole = size;
 	struct rs_where where;
 	struct rs_filter_input input = {
 		.entry = entry,
@@ -274,6 +299,10 @@ static __attribute__((__noinline__)) bool wanted_slow(const struct rs_event *eve
 	input.tgid = where.tgid;
 	input.cpu = where.cpu;
 	input.comm = where.comm;
+	for (uint32_t i = 0; i < dyn_count; i++)
+		whole += dyn[i].size;
+	if (rs_unlikely(whole > room))
+		return wanted_cut(event, control, &input, room);
 	return rs_core_wanted(event, control, &input);
 }
 
@@ -324,7 +353,7 @@ void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, ui
 	    !wanted_slow(event, control, entry, size, dyn, dyn_count))
 		return;
 	if (dyn_count)
-		emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, NULL);
+		emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, event->info);
 	else
 		rs_emit_plain(event, entry, size);
 }
@@ -352,7 +381,7 @@ __attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_
 				       : rs_port_stack_end(frame, &end))
 		stack.count =
 			rs_stack_walk(rs_arch_frame_caller(frame), frame, end, stack.frames, depth);
-	emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, &stack);
+	emit_any(rs_load(&event->id), entry, size, dyn, dyn_count, event->info, &stack);
 }
 
 uint64_t rs_core_time(void)

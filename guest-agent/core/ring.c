@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring.h"
 
+#include <ringside/agent.h>
+
 static uint32_t log2_of(uint32_t n)
 {
 	return 31 - (uint32_t)__builtin_clz(n);
@@ -208,14 +210,10 @@ struct packer {
 	uint64_t *to;
 	uint64_t part;
 	uint32_t fill; /* bytes in `part`, 0..7 */
-	uint32_t left; /* bytes that still fit */
 };
 
 static void put(struct packer *out, const uint8_t *bytes, uint32_t size)
 {
-	if (size > out->left)
-		size = out->left;
-	out->left -= size;
 	for (; size >= 8; size -= 8, bytes += 8) {
 		uint64_t word;
 
@@ -233,10 +231,82 @@ static void put(struct packer *out, const uint8_t *bytes, uint32_t size)
 	}
 }
 
+/* The next dynamic field from *at on; NULL: there is none. */
+static const struct rs_field_info *next_dynamic(const struct rs_event_info *info, uint32_t *at)
+{
+	while (info && *at < info->field_count) {
+		const struct rs_field_info *field = &info->fields[(*at)++];
+
+		if (field->kind >= RS_KIND_DYN_ARRAY)
+			return field;
+	}
+	return NULL;
+}
+
+void rs_ring_share(const struct rs_dyn *dyn, uint32_t count, const struct rs_event_info *info,
+		   uint32_t room, uint32_t kept[RS_MAX_FIELDS])
+{
+	uint32_t longer = count, share = 0, at = 0, settled;
+
+	for (uint32_t i = 0; i < count; i++)
+		kept[i] = UINT32_MAX;
+	do {
+		settled = 0;
+		share = longer ? room / longer : 0;
+		for (uint32_t i = 0; i < count; i++) {
+			if (kept[i] != UINT32_MAX || dyn[i].size > share)
+				continue;
+			kept[i] = dyn[i].size;
+			room -= kept[i];
+			settled++;
+		}
+		longer -= settled;
+	} while (settled && longer);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct rs_field_info *field = next_dynamic(info, &at);
+
+		if (kept[i] == UINT32_MAX)
+			kept[i] =
+				share - (field && field->elem_size ? share % field->elem_size : 0);
+	}
+}
+
+static __attribute__((__noinline__)) void copy_cut(uint64_t *to, uint32_t size,
+						   const struct rs_ring_record *record)
+{
+	uint32_t count = record->dyn_count < RS_MAX_FIELDS ? record->dyn_count : RS_MAX_FIELDS;
+	uint32_t fixed = record->entry_size < size ? record->entry_size : size, end = fixed, at = 0;
+	uint32_t kept[RS_MAX_FIELDS];
+	struct packer out = {.to = to};
+
+	rs_ring_share(record->dyn, count, record->info, size - fixed, kept);
+	put(&out, (const uint8_t *)record->entry, fixed);
+	for (uint32_t i = 0; i < count; end += kept[i++])
+		put(&out, record->dyn[i].data, kept[i]);
+	for (; end < size; end++)
+		put(&out, (const uint8_t *)"", 1);
+	if (out.fill)
+		rs_store(out.to, out.part);
+	end = fixed;
+	for (uint32_t i = 0; i < count; end += kept[i++]) {
+		const struct rs_field_info *field = next_dynamic(record->info, &at);
+
+		if (!field || field->offset + sizeof(uint32_t) > fixed)
+			break;
+		rs_store((uint32_t *)((uint8_t *)to + field->offset),
+			 rs_locator(end, kept[i]) |
+				 (kept[i] < record->dyn[i].size ? RS_LOCATOR_CUT : 0));
+	}
+}
+
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record)
 {
-	struct packer out = {.to = to, .left = size};
+	struct packer out = {.to = to};
 
+	if (rs_unlikely(size < record->size)) {
+		copy_cut(to, size, record);
+		return;
+	}
 	put(&out, (const uint8_t *)record->entry, record->entry_size);
 	for (uint32_t i = 0; i < record->dyn_count; i++)
 		put(&out, record->dyn[i].data, record->dyn[i].size);

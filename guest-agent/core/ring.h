@@ -14,6 +14,7 @@
 #include "rs_port.h"
 
 #include <ringside/atomic.h>
+#include <ringside/descriptor.h>
 #include <ringside/record.h>
 #include <ringside/region.h>
 #include <ringside/ring.h>
@@ -96,6 +97,8 @@ static inline struct rs_ring rs_ring_at(const struct rs_rings *rings, uint32_t i
 	};
 }
 
+struct rs_event_info;
+
 struct rs_ring_record {
 	uint32_t id;
 	uint32_t size; /* payload bytes, dynamic ones included */
@@ -105,6 +108,7 @@ struct rs_ring_record {
 	uint64_t context;      /* rs_context_mark() */
 	const uint64_t *entry; /* entry_size bytes, zeroes up to a multiple of 8 */
 	const struct rs_dyn *dyn;
+	const struct rs_event_info *info; /* where its locators lie; NULL: nowhere */
 	const uint64_t *frames; /* its call stack; fewer are written if the page is too small */
 	uint32_t frame_count;   /* at most RS_STACK_MAX */
 	uint64_t ts;            /* out, when emitted */
@@ -145,8 +149,27 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 				     uint32_t chain, const struct rs_ring_record *record,
 				     uint32_t *page);
 
-/* Copies the first `size` bytes of the payload to `to`, in relaxed 8-byte stores. */
+/*
+ * Copies the payload to `to`, `size` bytes, in relaxed stores. If it is larger, the dynamic fields
+ * are cut (rs_ring_share()), and their locators say so.
+ */
 void rs_ring_copy(uint64_t *to, uint32_t size, const struct rs_ring_record *record);
+
+/* The largest payload of a record in a page. */
+static inline uint32_t rs_rings_room(const struct rs_rings *rings)
+{
+	uint32_t page = (uint32_t)rings->units * RS_RING_UNIT - RS_RING_PAGE_HEADER;
+
+	return (page < RS_REC_MAX ? page : RS_REC_MAX) - 8;
+}
+
+/*
+ * How many bytes of each dynamic field are kept where there is `room` for all of them together.
+ * Those that are shorter than their share are kept whole, and leave the rest to the others. `info`
+ * tells the size of elements, which are not split; NULL: bytes.
+ */
+void rs_ring_share(const struct rs_dyn *dyn, uint32_t count, const struct rs_event_info *info,
+		   uint32_t room, uint32_t kept[RS_MAX_FIELDS]);
 
 /*
  * Whether a sleeping reader wants the doorbell now. True once each time that the doorbell is armed.
@@ -282,11 +305,8 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	uint64_t word, ts, page, *at, last;
 	uint32_t opened, chain;
 
-	if (rs_unlikely(8 + size > (uint32_t)ring->rings->units * 8 - RS_RING_PAGE_HEADER ||
-			8 + size > RS_REC_MAX)) {
-		size = (uint32_t)ring->rings->units * 8 - RS_RING_PAGE_HEADER - 8;
-		if (size > RS_REC_MAX - 8)
-			size = RS_REC_MAX - 8;
+	if (rs_unlikely(size > rs_rings_room(ring->rings))) {
+		size = rs_rings_room(ring->rings);
 		cut = RS_REC_CUT;
 		shared ? rs_shared_add64(&state->too_large, 1)
 		       : rs_local_add64(&state->too_large, 1);

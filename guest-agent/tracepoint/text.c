@@ -38,21 +38,26 @@ static bool lies_inside(const struct payload *payload, uint32_t offset, uint32_t
 	return offset <= payload->size && size <= payload->size - offset;
 }
 
-/* Its own bytes, or those that its locator names. False: they do not lie inside. */
+/*
+ * Its own bytes, or those that its locator names. False: they do not lie inside. *cut: they are
+ * only its front.
+ */
 static bool find_bytes(const struct rs_field_info *field, const struct payload *payload,
-		       const uint8_t **bytes, uint32_t *length)
+		       const uint8_t **bytes, uint32_t *length, bool *cut)
 {
 	uint32_t offset = field->offset, size = field->size;
 
+	*cut = false;
 	if (!lies_inside(payload, offset, size))
 		return false;
 	if (field->kind >= RS_KIND_DYN_ARRAY) {
 		uint32_t locator = (uint32_t)load(payload->bytes + offset, 4, false);
 
-		offset = locator & 0xffff;
-		size = locator >> 16;
+		offset = rs_locator_offset(locator);
+		size = rs_locator_length(locator);
 		if (!lies_inside(payload, offset, size))
 			return false;
+		*cut = locator & RS_LOCATOR_CUT;
 	}
 	*bytes = payload->bytes + offset;
 	*length = rs_field_is_text(field) ? text_length(*bytes, size) : size;
@@ -69,7 +74,7 @@ static void put_integer(struct rs_out *out, uint64_t value, bool is_signed)
 }
 
 static void put_array(struct rs_out *out, const struct rs_field_info *field, const uint8_t *bytes,
-		      uint32_t length)
+		      uint32_t length, bool cut)
 {
 	bool is_hex = rs_field_is_hex(field), is_signed = rs_field_is_signed(field) && !is_hex;
 	uint32_t size = field->elem_size;
@@ -85,6 +90,8 @@ static void put_array(struct rs_out *out, const struct rs_field_info *field, con
 		else
 			put_integer(out, value, is_signed);
 	}
+	if (cut)
+		rs_put_text(out, size && length >= size ? ",..." : "...");
 	rs_put(out, '}');
 }
 
@@ -143,17 +150,21 @@ static void put_field(struct rs_out *out, const struct rs_field_info *field,
 {
 	const uint8_t *bytes;
 	uint32_t length;
+	bool cut;
 
-	if (!find_bytes(field, payload, &bytes, &length))
+	if (!find_bytes(field, payload, &bytes, &length, &cut)) {
 		rs_put_text(out, "(cut)");
-	else if (rs_field_is_text(field))
+	} else if (rs_field_is_text(field)) {
 		put(out, (const char *)bytes, length);
-	else if (field->kind == RS_KIND_ENUM)
+		if (cut)
+			rs_put_text(out, "...");
+	} else if (field->kind == RS_KIND_ENUM) {
 		put_enum(out, field, load(bytes, length, false), put);
-	else if (field->kind == RS_KIND_FLAGS)
+	} else if (field->kind == RS_KIND_FLAGS) {
 		put_flags(out, field, load(bytes, length, false), put);
-	else
-		put_array(out, field, bytes, length);
+	} else {
+		put_array(out, field, bytes, length, cut);
+	}
 }
 
 /* ---- conversions ---- */

@@ -102,8 +102,9 @@ def value_of(field, payload):
         return None
     if dynamic or kind in (DYN_ARRAY, DYN_STRING):
         where = int.from_bytes(data, 'little')
-        data = payload[where & 0xffff:(where & 0xffff) + (where >> 16)]
-        if len(data) < where >> 16:
+        length = where >> 16 & 0x7fff
+        data = payload[where & 0xffff:(where & 0xffff) + length]
+        if len(data) < length or where & 0xffff > len(payload):
             return None
     if kind in (STRING, DYN_STRING):
         return text(data)
@@ -116,6 +117,13 @@ def value_of(field, payload):
     if kind in (ENUM, FLAGS):
         return {'value': value, 'name': symbols(kind, value, names)}
     return value
+
+
+def is_front(field, payload):
+    """Whether only the field's front is there."""
+    _, offset, size, kind, _, _, _, dynamic = field
+    where = int.from_bytes(payload[offset:offset + size], 'little') if dynamic or kind in (DYN_ARRAY, DYN_STRING) else 0
+    return bool(where >> 31) and value_of(field, payload) is not None
 
 
 class Source:
@@ -313,6 +321,8 @@ def line_of(source, record):
         out |= {'id': record.id, 'raw': record.payload.hex()}
     if record.cut:
         out['cut'] = True
+        fronts = [field[0] for field in event.fields if is_front(field, record.payload)] if event else []
+        out |= {'cut_fields': fronts} if fronts else {}
     return out
 
 

@@ -99,6 +99,20 @@ static void start(RsTraceRegion *region)
 	g_assert_cmpint(rs_agent_apply_control(), ==, 0);
 }
 
+/* More than a page holds: each of the long ones has the same share of what the short ones leave. */
+static void emit_long(void)
+{
+	static int64_t wide[600];
+	static char text[40000];
+	const uint16_t list[] = {7, 8};
+
+	for (int i = 0; i < 600; i++)
+		wide[i] = 1000 + i;
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		text[i] = (char)('a' + i / 10 % 26);
+	trace_golden_dynamic(list, 2, wide, 600, text, "short");
+}
+
 static void emit(void)
 {
 	static const int64_t numbers[] = {0, -1, 255, -32768, 1ll << 40, 77, 78};
@@ -124,6 +138,7 @@ static void emit(void)
 	run_task(1, 4321, 4300, "renamed", RS_CTX_NMI);
 	trace_golden_symbols(0x80000102);
 	trace_golden_dynamic(list, 3, numbers, 6, "because", "");
+	emit_long();
 	trace_golden_dynamic(NULL, 3, numbers, 0, NULL, "line\n\ttwo \\ \"quoted\" \xe2\x82\xac");
 	run_task(0, 1, 1, "init", 0);
 	trace_golden_bare();

@@ -154,6 +154,25 @@ static void append_event(GString *out, const RsTraceRecord *record)
 		append_field_symbols(out, record);
 }
 
+/* Those of which only the front is there. */
+static void append_cut_fields(GString *out, const RsTraceRecord *record)
+{
+	gboolean any = FALSE;
+
+	for (guint i = 0; i < record->event->n_fields; i++) {
+		const RsTraceField *field = &record->event->fields[i];
+
+		if (!rs_trace_field_is_cut(field, record->payload, record->size))
+			continue;
+		rs_append_text(out, any ? ",\"" : ",\"cut_fields\":[\"");
+		rs_append_text(out, field->name);
+		rs_append_char(out, '"');
+		any = TRUE;
+	}
+	if (any)
+		rs_append_char(out, ']');
+}
+
 void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
 	const RsTraceOrigin *origin = record->origin;
@@ -199,6 +218,8 @@ void rs_trace_json_line(GString *out, const RsTraceRecord *record, const RsTrace
 		append_unknown(out, record);
 	if (record->cut)
 		rs_append_text(out, ",\"cut\":true");
+	if (record->cut && record->event)
+		append_cut_fields(out, record);
 	if (record->n_stack)
 		rs_trace_stack_json(out, record);
 	rs_append_text(out, "}\n");

@@ -18,6 +18,8 @@ void rs_trace_text_raw_value(GString *out, const RsTraceField *field, const RsTr
 		rs_append_char(out, '"');
 		rs_trace_append_json_escaped(out, (const char *)bytes, length);
 		rs_append_char(out, '"');
+		if (rs_trace_field_is_cut(field, record->payload, record->size))
+			rs_append_text(out, "...");
 		return;
 	}
 	if (field->kind >= RS_KIND_ARRAY) {

@@ -2,6 +2,7 @@
 #include "rs-trace-value.h"
 #include "rs-trace-append-private.h"
 
+#include <ringside/record.h>
 #include <string.h>
 
 guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signed)
@@ -23,22 +24,45 @@ guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signe
 	}
 }
 
-gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
-			      const guint8 **bytes, guint *length)
+/* *cut: the field goes on, but only these bytes are there. */
+static gboolean find_bytes(const RsTraceField *field, const guint8 *payload, guint size,
+			   const guint8 **bytes, guint *length, gboolean *cut)
 {
-	guint32 locator;
+	guint32 locator, offset;
 
+	*cut = FALSE;
 	if (field->offset > size || field->size > size - field->offset)
 		return FALSE;
 	*bytes = payload + field->offset;
 	*length = field->size;
-	if (field->kind >= RS_KIND_DYN_ARRAY) {
-		memcpy(&locator, *bytes, sizeof(locator));
-		if ((locator & 0xffff) > size || locator >> 16 > size - (locator & 0xffff))
-			return FALSE;
-		*bytes = payload + (locator & 0xffff);
-		*length = locator >> 16;
-	}
+	if (field->kind < RS_KIND_DYN_ARRAY)
+		return TRUE;
+	memcpy(&locator, *bytes, sizeof(locator));
+	offset = rs_locator_offset(locator);
+	*length = rs_locator_length(locator);
+	if (offset > size || *length > size - offset)
+		return FALSE;
+	*bytes = payload + offset;
+	*cut = (locator & RS_LOCATOR_CUT) != 0;
+	return TRUE;
+}
+
+gboolean rs_trace_field_is_cut(const RsTraceField *field, const guint8 *payload, guint size)
+{
+	const guint8 *bytes;
+	guint length;
+	gboolean cut;
+
+	return find_bytes(field, payload, size, &bytes, &length, &cut) && cut;
+}
+
+gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
+			      const guint8 **bytes, guint *length)
+{
+	gboolean cut;
+
+	if (!find_bytes(field, payload, size, bytes, length, &cut))
+		return FALSE;
 	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING)
 		*length = (guint)strnlen((const char *)*bytes, *length);
 	return TRUE;
@@ -84,7 +108,8 @@ static void append_number(GString *out, guint64 value, gboolean is_signed)
 }
 
 /* A page bounds its length. */
-static void append_array(GString *out, const RsTraceField *field, const guint8 *bytes, guint length)
+static void append_array(GString *out, const RsTraceField *field, const guint8 *bytes, guint length,
+			 gboolean cut)
 {
 	rs_append_char(out, '{');
 	for (guint at = 0; length - at >= field->elem_size; at += field->elem_size) {
@@ -100,6 +125,8 @@ static void append_array(GString *out, const RsTraceField *field, const guint8 *
 			append_number(out, value, field->is_signed);
 		}
 	}
+	if (cut)
+		rs_append_text(out, length >= field->elem_size ? ",..." : "...");
 	rs_append_char(out, '}');
 }
 
@@ -109,17 +136,20 @@ void rs_trace_append_field(GString *out, const RsTraceField *field, const guint8
 	const guint8 *bytes;
 	guint length;
 	guint64 value;
+	gboolean cut;
 
-	if (!rs_trace_field_bytes(field, payload, size, &bytes, &length)) {
+	if (!find_bytes(field, payload, size, &bytes, &length, &cut)) {
 		g_string_append(out, "(cut)");
 		return;
 	}
 	if (field->kind == RS_KIND_STRING || field->kind == RS_KIND_DYN_STRING) {
-		append(out, (const char *)bytes, length);
+		append(out, (const char *)bytes, strnlen((const char *)bytes, length));
+		if (cut)
+			rs_append_text(out, "...");
 		return;
 	}
 	if (field->kind >= RS_KIND_ARRAY) {
-		append_array(out, field, bytes, length);
+		append_array(out, field, bytes, length, cut);
 		return;
 	}
 	value = rs_trace_load_integer(bytes, field->size, field->is_signed);

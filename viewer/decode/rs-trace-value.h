@@ -16,6 +16,8 @@ G_BEGIN_DECLS
  */
 gboolean rs_trace_field_bytes(const RsTraceField *field, const guint8 *payload, guint size,
 			      const guint8 **bytes, guint *length);
+/* Whether rs_trace_field_bytes() finds only the front of a field: the rest did not fit. */
+gboolean rs_trace_field_is_cut(const RsTraceField *field, const guint8 *payload, guint size);
 /* An integer of 1, 2, 4 or 8 bytes, zero- or sign-extended. */
 guint64 rs_trace_load_integer(const guint8 *bytes, guint size, gboolean is_signed);
 
@@ -29,7 +31,8 @@ void rs_trace_append_symbols(GString *out, const RsTraceField *field, guint64 va
 
 /*
  * Appends a field as "%s" shows it: integers in decimal or hex, symbols, arrays as {1,2}, strings.
- * `append` gets texts that are not escaped yet. "(cut)": it lies outside the payload.
+ * `append` gets texts that are not escaped yet. "...": only the front is there. "(cut)": it lies
+ * outside the payload.
  */
 void rs_trace_append_field(GString *out, const RsTraceField *field, const guint8 *payload,
 			   guint size, RsTraceAppendFunc append);

@@ -252,8 +252,8 @@ static void convert_locator(GByteArray *record, const RsTraceField *field, gsize
 
 	memcpy(&locator, record->data + at, sizeof(locator));
 	locator = GUINT32_FROM_LE(locator);
-	offset = (locator & 0xffff) + COMMON_SIZE;
-	length = locator >> 16;
+	offset = rs_locator_offset(locator) + COMMON_SIZE;
+	length = rs_locator_length(locator);
 	if (offset > record->len || length > record->len - offset) {
 		offset = record->len;
 		length = 0;

@@ -332,6 +332,12 @@ void rs_trace_dat_event_describe(const RsTraceDatEvent *event, guint slot, GByte
 
 /* ---- payloads ---- */
 
+/* Linux has no RS_LOCATOR_CUT. What is longer lies outside of any record of ours. */
+static guint32 locator_of(guint offset, guint length)
+{
+	return offset > 0xffff ? 0 : rs_locator(offset, MIN(length, RS_REC_SIZE_MASK));
+}
+
 /* What Linux' locator names, from the payload's start. What is behind the fixed part moved. */
 static guint32 convert_locator(const RsTraceDatEvent *event, const RsTraceDatField *field,
 			       guint32 locator)
@@ -344,12 +350,12 @@ static guint32 convert_locator(const RsTraceDatEvent *event, const RsTraceDatFie
 	if (offset < event->base)
 		return 0;
 	offset = offset - event->base + (offset >= start ? event->entry_size - event->fixed : 0);
-	return offset > 0xffff ? 0 : rs_locator(offset, length);
+	return locator_of(offset, length);
 }
 
 static void put_locator(GByteArray *out, guint at, guint offset, guint length)
 {
-	guint32 locator = offset > 0xffff || length > 0xffff ? 0 : rs_locator(offset, length);
+	guint32 locator = locator_of(offset, length);
 
 	memcpy(out->data + at, &locator, sizeof(locator));
 }

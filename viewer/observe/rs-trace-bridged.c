@@ -141,8 +141,8 @@ static gboolean take_part(const RsTraceRecord *record, struct rs_bridge_page *he
 	if (record->size < sizeof(*head))
 		return FALSE;
 	memcpy(head, record->payload, sizeof(*head));
-	offset = head->data & 0xffff;
-	*size = head->data >> 16;
+	offset = rs_locator_offset(head->data);
+	*size = rs_locator_length(head->data);
 	*bytes = record->payload + offset;
 	return !record->cut && offset <= record->size && *size <= record->size - offset &&
 	       head->total <= RS_FTRACE_PAGE_MAX && head->offset <= head->total &&

@@ -38,7 +38,8 @@
  * A NULL string of __assign_str reads "(null)". NULL for the others leaves zeroes or no elements.
  *
  * Limits: RS_MAX_FIELDS and RS_MAX_ENTRY_SIZE are held by the compiler, the others in descriptor.h
- * by rs_agent_register(). A record that is too large for a page is cut.
+ * by rs_agent_register(). Of a record that is too large for a page (4 KiB, if nobody asked for
+ * more), strings and arrays keep their fronts, and readers show that they go on.
  *
  * Reserved: parameters and fields do not begin with `rs_` or `__`. The image has the names
  * trace_SYSTEM_NAME and rs_*_SYSTEM_NAME. The words that name kinds and types must not be macros

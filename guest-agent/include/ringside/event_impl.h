@@ -218,11 +218,12 @@ static inline void rs_assign_elems(struct rs_dyn *dyn, const void *data, uint64_
 	dyn->size = data ? (uint32_t)(count < most ? count : most) * elem_size : 0;
 }
 
-/* Returns where the next dynamic field starts. Bytes beyond the largest record are cut here. */
-static inline uint32_t rs_place_dyn(uint32_t *locator, struct rs_dyn *dyn, uint32_t at)
+/*
+ * Returns where the next dynamic field starts. Of a record that is too large, the locators are made
+ * anew when it is cut.
+ */
+static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn, uint32_t at)
 {
-	if (dyn->size > RS_REC_MAX - at)
-		dyn->size = RS_REC_MAX - at;
 	*locator = rs_locator(at, dyn->size);
 	return at + dyn->size;
 }

@@ -8,8 +8,11 @@
 #include <linux/types.h>
 #include <ringside/event.h>
 
-/* Bytes of one record with dynamic fields; ftrace takes no larger ones either. */
-#define RS_KERNEL_RECORD_MAX 4000u
+/*
+ * Bytes of one record with dynamic fields, before it is cut: more than a path has (PATH_MAX) and
+ * ftrace takes. Those of all LEVELS are one piece of per-CPU memory, of 32 KiB at most.
+ */
+#define RS_KERNEL_RECORD_MAX 8000u
 
 /*
  * Memory of this CPU for a record with dynamic fields, until it is put back. NULL: too many

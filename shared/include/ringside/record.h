@@ -122,10 +122,26 @@ RS_ASSERT_SIZE(struct rs_rec_continued, 24);
  * In a payload, a dynamic array or string is a 32-bit locator in the fixed part, as in Linux. Its
  * low half is the offset of the bytes from the payload's start, its high half their length. A
  * string's length includes its NUL. The dynamic bytes follow the fixed part in field order.
+ *
+ * RS_LOCATOR_CUT: the field did not fit. These bytes are its front: whole elements, or the text's
+ * first bytes, without a NUL. The record has RS_REC_CUT, too. A reader that does not know the bit
+ * sees a length beyond any payload, so that the field lies outside.
  */
+#define RS_LOCATOR_CUT 0x80000000u
+
 static inline uint32_t rs_locator(uint32_t offset, uint32_t length)
 {
 	return length << 16 | offset;
+}
+
+static inline uint32_t rs_locator_offset(uint32_t locator)
+{
+	return locator & 0xffff;
+}
+
+static inline uint32_t rs_locator_length(uint32_t locator)
+{
+	return (locator & ~RS_LOCATOR_CUT) >> 16;
 }
 
 #endif

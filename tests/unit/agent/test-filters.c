@@ -246,11 +246,62 @@ static void test_verdicts(void)
 	tear_down();
 }
 
+/* Whether the third dynamic field, a string, ends so. */
+static bool ends_with(const char *text, char end)
+{
+	uint32_t before = rs_word_records(state->word);
+	struct rs_filter_program *program = program_at(1);
+	uint8_t *pool = (uint8_t *)program_at(2);
+
+	put(1, 0, false);
+	program->event = rs_event_test_all.id;
+	*(struct rs_filter_insn *)(program + 1) =
+		(struct rs_filter_insn){.op = RS_OP_STR_SUFFIX,
+					.source = RS_SRC_DYN,
+					.width = 1,
+					.offset = offsetof(struct rs_entry_test_all, why),
+					.on_true = RS_FILTER_ACCEPT,
+					.on_false = RS_FILTER_REJECT,
+					.imm = RS_FILTER_GRAIN + (1ull << 32)};
+	*pool = (uint8_t)end;
+	words[rs_event_test_all.id] = RS_EVENT_ENABLED | GRAINS(1);
+	apply(RS_CONTROL_SELF_PATCH);
+	trace_test_all(NULL, NULL, NULL, 0, text);
+	return rs_word_records(state->word) != before;
+}
+
+/* Of a string that is cut, a filter sees what the record keeps. */
+static void test_cut(void)
+{
+	const uint32_t most = 4096 - RS_RING_PAGE_HEADER - 8 - sizeof(struct rs_entry_test_all);
+	char text[4000];
+
+	set_up();
+	memset(text, 'a', sizeof(text));
+	/* With its NUL it just fits. */
+	text[most - 2] = 'z';
+	text[most - 1] = 0;
+	g_assert_true(ends_with(text, 'z'));
+	g_assert_false(ends_with(text, 'a'));
+	/* First the NUL does not fit any more, then the last letter. */
+	text[most - 1] = 'z';
+	text[most - 2] = 'a';
+	text[most] = 0;
+	g_assert_true(ends_with(text, 'z'));
+	text[most - 1] = 'b';
+	text[most] = 'z';
+	text[most + 1] = 0;
+	g_assert_false(ends_with(text, 'z'));
+	g_assert_true(ends_with(text, 'b'));
+	tear_down();
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/agent/filters/replaced", test_replaced);
 	g_test_add_func("/agent/filters/places", test_places);
 	g_test_add_func("/agent/filters/verdicts", test_verdicts);
+	g_test_add_func("/agent/filters/cut", test_cut);
 	return g_test_run();
 }

@@ -6,6 +6,7 @@
 #include "ring.h"
 
 #include <glib.h>
+#include <ringside/agent.h>
 #include <string.h>
 
 #define COUNT 8u
@@ -600,11 +601,11 @@ static void test_fast_end(void)
 
 /* ---- copies ---- */
 
+static const uint8_t bytes[] = "The quick brown fox jumps over the lazy dog, and then home";
+
 /* All bytes in their order, whatever the parts; what lies behind is left alone. */
 static void test_copy(void)
 {
-	static const uint8_t bytes[] = "The quick brown fox jumps over the lazy dog, and then home";
-	const uint32_t most = sizeof(bytes) / 8 * 8;
 	uint64_t to[sizeof(bytes) / 8 + 2], entry[1];
 
 	memcpy(entry, bytes, 8);
@@ -615,22 +616,96 @@ static void test_copy(void)
 				{.data = bytes + 8 + first, .size = second},
 				{.data = bytes + 8 + first + second, .size = 3},
 			};
-			struct rs_ring_record record = {
-				.entry = entry, .entry_size = 8, .dyn = dyn, .dyn_count = 3};
 			uint32_t all = 8 + first + second + 3;
+			struct rs_ring_record record = {.entry = entry,
+							.entry_size = 8,
+							.size = all,
+							.dyn = dyn,
+							.dyn_count = 3};
+			uint8_t expected[sizeof(to)];
 
-			for (uint32_t size = 0; size <= all; size++) {
-				uint8_t expected[sizeof(to)];
-
-				g_assert_cmpuint(size, <, most);
-				memset(to, 0xee, sizeof(to));
-				memset(expected, 0xee, sizeof(expected));
-				memset(expected, 0, (size + 7) / 8 * 8);
-				memcpy(expected, bytes, size);
-				rs_ring_copy(to, size, &record);
-				g_assert_cmpmem(to, sizeof(to), expected, sizeof(expected));
-			}
+			memset(to, 0xee, sizeof(to));
+			memset(expected, 0xee, sizeof(expected));
+			memset(expected, 0, (all + 7) / 8 * 8);
+			memcpy(expected, bytes, all);
+			rs_ring_copy(to, all, &record);
+			g_assert_cmpmem(to, sizeof(to), expected, sizeof(expected));
 		}
+	}
+}
+
+/* An event of three dynamic fields, the second one an array of elements of four bytes. */
+static const struct rs_field_info cut_fields[] = {
+	{.name = "first", .kind = RS_KIND_DYN_STRING, .offset = 4, .size = 4, .elem_size = 1},
+	{.name = "number", .kind = RS_KIND_UINT, .offset = 0, .size = 4},
+	{.name = "second", .kind = RS_KIND_DYN_ARRAY, .offset = 12, .size = 4, .elem_size = 4},
+	{.name = "third", .kind = RS_KIND_DYN_STRING, .offset = 8, .size = 4, .elem_size = 1},
+};
+static const struct rs_event_info cut_info = {.fields = cut_fields, .field_count = 4};
+static const uint32_t cut_places[] = {1, 3, 2}; /* of the locators in the entry, in words */
+
+/* Field i of a cut payload: what its locator names is its front, and behind the one before. */
+static uint32_t check_front(const uint64_t *payload, uint32_t i, const struct rs_dyn *dyn,
+			    uint32_t at)
+{
+	uint32_t locator, length;
+
+	memcpy(&locator, (const uint8_t *)payload + 4 * cut_places[i], 4);
+	length = rs_locator_length(locator);
+	g_assert_cmpuint(rs_locator_offset(locator), ==, at);
+	g_assert_cmpuint(length, <=, dyn->size);
+	g_assert_cmpuint(!!(locator & RS_LOCATOR_CUT), ==, length < dyn->size);
+	g_assert_cmpmem((const uint8_t *)payload + at, length, dyn->data, length);
+	return length;
+}
+
+/* Whoever is cut has as much as anybody else, but for a part of an element. */
+static void test_copy_cut(void)
+{
+	const uint32_t entry[4] = {0x12345678, 1, 2, 3};
+	uint64_t whole[2], to[16];
+
+	memcpy(whole, entry, sizeof(entry));
+	for (uint32_t i = 0; i < 21 * 6 * 21; i++) {
+		struct rs_dyn dyn[3] = {
+			{bytes, i % 21}, {bytes + 20, i / 21 % 6 * 4}, {bytes + 30, i / 126}};
+		uint32_t all = 16 + dyn[0].size + dyn[1].size + dyn[2].size;
+		struct rs_ring_record record = {.entry = whole,
+						.entry_size = 16,
+						.size = all,
+						.dyn = dyn,
+						.dyn_count = 3,
+						.info = &cut_info};
+
+		for (uint32_t size = 16; size < all; size++) {
+			uint32_t kept[3], at = 16, most = 0;
+
+			memset(to, 0xee, sizeof(to));
+			rs_ring_copy(to, size, &record);
+			for (uint32_t j = 0; j < 3; j++) {
+				kept[j] = check_front(to, j, &dyn[j], at);
+				at += kept[j];
+				most = MAX(most, kept[j]);
+			}
+			g_assert_cmpmem(to, 4, entry, 4);
+			g_assert_cmpuint(kept[1] % 4, ==, 0);
+			g_assert_cmpuint(at, <=, size);
+			g_assert_cmpuint(at + 6, >,
+					 size); /* two shares' rests, three bytes of an element */
+			for (uint32_t j = 0; j < 3; j++)
+				if (kept[j] < dyn[j].size)
+					g_assert_cmpuint(kept[j] + (j == 1 ? 4 : 1), >, most);
+			for (uint32_t j = at; j < sizeof(to); j++)
+				g_assert_cmphex(((const uint8_t *)to)[j], ==,
+						j < RS_ALIGN_UP(size, 8) ? 0 : 0xee);
+		}
+		/* The fixed part itself may not fit. */
+		memset(to, 0xee, sizeof(to));
+		rs_ring_copy(to, 10, &record);
+		g_assert_cmpmem(to, 4, entry, 4);
+		g_assert_cmphex(to[0] >> 32, ==,
+				rs_locator(10, 0) | (dyn[0].size ? RS_LOCATOR_CUT : 0));
+		g_assert_cmphex(to[2], ==, 0xeeeeeeeeeeeeeeee);
 	}
 }
 
@@ -718,6 +793,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ring-pages/context", test_context);
 	g_test_add_func("/agent/ring-pages/fast-end", test_fast_end);
 	g_test_add_func("/agent/ring-pages/copy", test_copy);
+	g_test_add_func("/agent/ring-pages/copy-cut", test_copy_cut);
 	g_test_add_func("/agent/ring-pages/resume", test_resume);
 	g_test_add_func("/agent/ring-pages/wake", test_wake);
 	return g_test_run();

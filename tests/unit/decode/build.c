@@ -370,6 +370,14 @@ GByteArray *test_payload_all(void)
 	return payload;
 }
 
+void test_cut_payload_all(GByteArray *payload)
+{
+	const guint32 locators[] = {rs_locator(64, 2) | RS_LOCATOR_CUT,
+				    rs_locator(70, 3) | RS_LOCATOR_CUT};
+
+	memcpy(payload->data + 56, locators, sizeof(locators));
+}
+
 #define LATER 77u /* not a kind of this version */
 
 void test_desc_later(GByteArray *out)

@@ -76,6 +76,8 @@ void test_desc_switch(GByteArray *out);
 /* demo:all, TEST_ALL: one field of each kind; its payload. */
 void test_desc_all(GByteArray *out);
 GByteArray *test_payload_all(void);
+/* Its dynamic fields become fronts: one element, "don". */
+void test_cut_payload_all(GByteArray *payload);
 /*
  * demo:later, TEST_ALL + 1: fields of a kind that nobody knows yet, in the entry (`odd`, 6 bytes,
  * and `real`, 8, which the print format shows by %f) and dynamic (`blob`), between a string and an

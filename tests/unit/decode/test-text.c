@@ -60,18 +60,23 @@ static void test_dynamic_bytes(void)
 	} cases[] = {
 		{4, 0, TRUE},   {4, 12, TRUE},  {4, 13, FALSE},     {15, 1, TRUE},
 		{15, 2, FALSE}, {16, 0, TRUE},  {16, 1, FALSE},     {17, 0, FALSE},
-		{0, 16, TRUE},  {0, 17, FALSE}, {0xffff, 0, FALSE}, {4, 0xffff, FALSE},
+		{0, 16, TRUE},  {0, 17, FALSE}, {0xffff, 0, FALSE}, {4, 0x7fff, FALSE},
 	};
 	guint8 payload[16] = "....efgh\0jklmno";
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const guint32 locator = rs_locator(cases[i].offset, cases[i].length);
+		guint32 locator = rs_locator(cases[i].offset, cases[i].length);
 		RsTraceField field = {.kind = RS_KIND_DYN_ARRAY, .size = 4};
 		const guint8 *bytes = NULL;
 		guint length = 99;
 
 		g_test_message("%u", i);
+		/* A front is found as a whole field is. */
+		locator |= i % 2 ? RS_LOCATOR_CUT : 0;
 		memcpy(payload, &locator, 4);
+		g_assert_true(rs_trace_field_is_cut(&field, payload, 16) ==
+			      (cases[i].fits && i % 2));
+		g_assert_false(rs_trace_field_is_cut(&field, payload, 3));
 		g_assert_true(rs_trace_field_bytes(&field, payload, 16, &bytes, &length) ==
 			      cases[i].fits);
 		if (!cases[i].fits)
@@ -301,6 +306,28 @@ static void test_arrays(void)
 	}
 }
 
+/* Of what did not fit the front is shown, and that it goes on. */
+static void test_fronts(void)
+{
+	static const char *const want[] = {"{...}", "{...}", "{24930,...}", "{24930,...}",
+					   "{24930,25444,...}"};
+	RsTraceField field = {.kind = RS_KIND_DYN_ARRAY, .size = 4, .elem_size = 2};
+	guint8 payload[9] = "....badc";
+
+	for (guint length = 0; length <= 4; length++) {
+		const guint32 locator = rs_locator(4, length) | RS_LOCATOR_CUT;
+		g_autofree char *text = g_strdup_printf("%.*s...", (int)length, "badc");
+
+		memcpy(payload, &locator, 4);
+		field.kind = RS_KIND_DYN_ARRAY;
+		check_field(&field, payload, 8, want[length]);
+		field.kind = RS_KIND_DYN_STRING;
+		check_field(&field, payload, 8, text);
+		check_field(&field, payload, 4 + length, text);
+		check_field(&field, payload, 3 + length, "(cut)");
+	}
+}
+
 static void test_numbers(void)
 {
 	static const gint64 values[] = {0, 1, -1, 9, 10, -10, G_MAXINT64, G_MININT64};
@@ -364,6 +391,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/text/kinds", test_kinds);
 	g_test_add_func("/decode/text/symbols", test_symbols);
 	g_test_add_func("/decode/text/arrays", test_arrays);
+	g_test_add_func("/decode/text/fronts", test_fronts);
 	g_test_add_func("/decode/text/numbers", test_numbers);
 	g_test_add_func("/decode/text/header", test_header);
 	return g_test_run();

@@ -334,12 +334,14 @@ static void put_all(Sample *s, guint id, GByteArray *payload)
 	g_byte_array_unref(payload);
 }
 
-/* The end is missing: of the entry, or of what a locator names. */
+/* The end is missing: of the entry, or of what a locator names; or a locator says that it is. */
 static void put_cut(Sample *s)
 {
 	g_autoptr(GByteArray) payload = test_payload_all();
 	gint size = g_rand_int_range(s->random, 0, (gint32)payload->len);
 
+	if (g_rand_boolean(s->random))
+		test_cut_payload_all(payload);
 	g_byte_array_set_size(payload, (guint)size);
 	put(s, TEST_ALL, payload);
 }

@@ -234,6 +234,7 @@ GByteArray *schema_payload(const struct schema *schema, schema_draw draw, gpoint
 		guint at = draw(data, dynamic + 1);
 		guint32 locator = rs_locator(entry + at, draw(data, dynamic - at + 1));
 
+		locator |= draw(data, 4) ? 0 : RS_LOCATOR_CUT;
 		fill(out, field->offset, field->size, draw, data);
 		/* Else it points anywhere. */
 		if (field->kind >= RS_KIND_DYN_ARRAY && draw(data, 10))
