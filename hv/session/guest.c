@@ -128,7 +128,8 @@ static void take_descriptors(struct rs_source *source, uint32_t slot,
 	rs_trace_schema_trim(source->schema, 0, 0); /* we read no records of before */
 	source->bad_descriptors += bad;
 	if (error)
-		rs_source_say(source, "the guest describes an event badly: %s", error->message);
+		rs_source_say(source, "%u event%s described badly and left out: %s", bad,
+			      bad == 1 ? " is" : "s are", error->message);
 }
 
 void rs_source_provider_left(struct rs_source *source, uint32_t slot)

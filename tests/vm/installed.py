@@ -22,7 +22,7 @@ SOURCE, BUILD, MESON = sys.argv[1:4]
 TUTORIALS = os.path.join(SOURCE, 'docs/tutorials')
 # Headers of libringside-decode all of whose functions are private to libringside.
 INSIDES = ('clock', 'cmdline', 'decoder', 'file', 'origin', 'page', 'region', 'writer')
-WARNINGS = ['-Wall', '-Wextra', '-Werror']
+WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Werror']
 COMPILERS = [cc for cc in ('gcc', 'clang') if shutil.which(cc)]
 # What the bare-metal port has of it: compilers call some of these by themselves.
 C_LIBRARY = {'memcmp', 'memcpy', 'memmove', 'memset', 'strcmp', 'strlen', 'strncmp'}
@@ -78,6 +78,68 @@ def test_program():
         check_dishes(events('-e', 'kitchen:*', '--hosted', './program'), 30, f'{cc} {more}')
 
 
+# How the page's command for a program begins.
+PROGRAM = 'gcc -O2 $(pkg-config --cflags ringside-hosted)'
+
+
+def command_of_page(start):
+    """The command that begins so, as docs/programs.md has it."""
+    with open(f'{SOURCE}/docs/programs.md', encoding='utf-8') as page:
+        return re.search(rf'^    ({re.escape(start)}.*)$', page.read(), re.M)[1]
+
+
+def test_plugin():
+    """Checks the page's plugin and program, of each compiler, also one that exports its agent."""
+    for name in 'plugin', 'plugin-host':
+        shutil.copy(f'{SOURCE}/docs/examples/{name}.c', '.')
+    shutil.copy('plugin-host.c', 'app.c')
+    shutil.copy('plugin-host.c', 'app.cc')
+    for cc in COMPILERS:
+        for command in command_of_page('gcc -O2 -fPIC'), command_of_page(f'{PROGRAM} -o plugin-host'):
+            for more in [], ['-rdynamic']:
+                run('sh', '-c', ' '.join([cc, *WARNINGS, *more, command[len('gcc '):]]))
+        lines = events('-e', '*:*', '--hosted', './plugin-host', './plugin.so')
+        got = [(line['source'], line['system'], line['event']) for line in lines]
+        check(got == [('plugin', 'plugin', 'loaded'), ('plugin-host', 'app', 'opened')], f'{cc}: two sources: {got}')
+        for start, compiler in (f'{PROGRAM} -o app', cc), ('g++ ', CXX[cc]):
+            command = command_of_page(start)
+            run('sh', '-c', ' '.join([compiler, *WARNINGS, command.split(' ', 1)[1]]))
+            lines = events('-e', 'app:*', '--hosted', './app', './plugin.so')
+            check([line['event'] for line in lines] == ['opened'], f'{compiler}: a program')
+
+
+MISPRINTED = """
+#define RS_CREATE_TRACE_POINTS
+#include <ringside/event.h>
+#include <rs_hosted.h>
+#define EVENT(name, field, ...) RS_TRACE_EVENT(bad, name, TP_PROTO(uint32_t v), TP_ARGS(v), \\
+    TP_STRUCT__entry(field, __field(u32, n)), TP_fast_assign(__entry->n = v;), TP_printk(__VA_ARGS__))
+EVENT(array, __array(u8, mac, 6), "%d", mac)
+EVENT(few, __field(u8, x), "%u %u", x)
+EVENT(many, __field(u8, x), "%u", x, n)
+EVENT(text, __field(u8, x), "%s", x)
+EVENT(nobody, __field(u8, x), "%u", y)
+EVENT(good, __field(u8, x), "x=%u", x)
+int main(void) { rs_hosted_init("bad"); trace_bad_good(1); return 0; }
+"""
+
+
+def test_misprinted():
+    """Checks that each event whose print format does not fit its fields is named at the start."""
+    with open('bad.c', 'w', encoding='utf-8') as file:
+        file.write(MISPRINTED)
+    run('gcc', '-O2', 'bad.c', '-o', 'bad', *pkg_config('--cflags', '--libs', 'ringside-hosted'))
+    r = rs('run', '-e', 'bad:*', '--json', '--hosted', './bad')
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    check(r.code == 0 and [line['event'] for line in lines if 'event' in line] == ['good'],
+          f'the good one is there: {r.out}')
+    for name, why in (('array', 'shows field mac by %d'), ('few', 'more conversions than arguments'),
+                      ('many', 'fewer conversions than arguments'), ('text', 'shows field x by %s'),
+                      ('nobody', 'argument 1 is not a field')):
+        check(re.search(rf'5 events are described badly .*bad:{name}: [^;]*{re.escape(why)}', r.err),
+              f'{name} is named: {r.err}')
+
+
 def test_provider():
     """Checks the example of a provider in a program, of each compiler, also static and in C++."""
     shutil.copy(f'{SOURCE}/docs/examples/bakery.c', '.')
@@ -107,6 +169,10 @@ def test_languages():
                  f'{SOURCE}/tests/golden/roundtrip-events.h']:
         shutil.copy(path, '.')
     cflags, libs = (pkg_config(f'--{what}', 'ringside-hosted') for what in ('cflags', 'libs'))
+    for cc in COMPILERS:  # to the letter, and without events
+        for how in ['-std=c17', '-xc'], ['-std=c++17', '-xc++']:
+            for more in [], ['-DRS_NO_TRACE']:
+                run(cc, *how, *more, *WARNINGS, *cflags, '-fsyntax-only', 'kinds.c', 'other.c')
     traces = {}
     for cc, optimise in itertools.product(COMPILERS, ('-O0', '-O2')):
         for name, compiler in {cc: [cc], CXX[cc]: [CXX[cc], '-x', 'c++', '-std=c++17']}.items():
@@ -133,7 +199,7 @@ def test_headers():
     check(len(headers) > 40, f'{len(headers)} headers')
     for number, path in enumerate(headers):
         with open(f'{number}.c', 'w', encoding='utf-8') as file:
-            file.write(f'#include "{path}"\n#include "{path}"\n')
+            file.write(f'#include "{path}"\n#include "{path}"\nextern int not_empty;\n')
     sources = sorted(glob.glob('[0-9]*.c'))
     with open('all.c', 'w', encoding='utf-8') as file:
         file.write(''.join(f'#include "{path}"\n' for path in sorted(headers)))
@@ -299,7 +365,8 @@ def in_folder(test):
     return wrapped
 
 
-run_tests([in_folder(test) for test in (test_headers, test_symbols, test_module, test_program, test_provider,
+run_tests([in_folder(test) for test in (test_headers, test_symbols, test_module, test_program, test_plugin,
+             test_misprinted, test_provider,
                                              test_guest, test_languages, test_observer, test_reader,
                                              test_introspection)],
           only=sys.argv[4:])

@@ -193,12 +193,33 @@ static gboolean add_one(RsTraceDescriptorPool *pool, Life *life, GHashTable *ids
 	return TRUE;
 }
 
+/* Descriptors of which an error says what is wrong. */
+#define NAMED_MAX 8u
+
+/* One error of all, since whoever mends one event wants to know of the others. */
+static void add_problem(GString *problems, guint nth, const GError *error)
+{
+	if (nth < NAMED_MAX)
+		g_string_append_printf(problems, "%s%s", nth ? "; " : "", error->message);
+}
+
+static void report(const GString *problems, guint bad, GError **error)
+{
+	if (bad > NAMED_MAX)
+		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR, "%s; and %u more",
+			    problems->str, bad - NAMED_MAX);
+	else if (bad)
+		g_set_error_literal(error, RS_TRACE_ERROR, RS_TRACE_ERROR_BAD_DESCRIPTOR,
+				    problems->str);
+}
+
 /* Takes all descriptors, up to one with an impossible size. Returns the number of invalid ones. */
 static guint add_all(RsTraceDescriptorPool *pool, Life *life, const guint8 *data, gsize size,
 		     GError **error)
 {
 	g_autoptr(GHashTable) ids = g_hash_table_new(NULL, NULL);
 	g_autoptr(GTree) names = g_tree_new(name_order);
+	g_autoptr(GString) problems = g_string_new(NULL);
 	guint bad = 0;
 
 	for (gsize at = 0; size - at >= RS_EVENT_DESC_MIN_SIZE;) {
@@ -217,9 +238,9 @@ static guint add_all(RsTraceDescriptorPool *pool, Life *life, const guint8 *data
 		} else {
 			at += bytes;
 		}
-		if (!bad++)
-			g_propagate_error(error, g_steal_pointer(&local));
+		add_problem(problems, bad++, local);
 	}
+	report(problems, bad, error);
 	g_ptr_array_sort(life->events, by_id_order);
 	return bad;
 }

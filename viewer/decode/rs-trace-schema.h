@@ -120,7 +120,8 @@ gboolean rs_trace_schema_knows(const RsTraceSchema *schema, guint slot,
 /*
  * Takes what slot `slot` holds now. `entry` is a consistent private copy of its entry, `data` are
  * `size` bytes of descriptors. They are not needed if rs_trace_schema_knows() the entry. Invalid
- * descriptors are left out: `bad` (may be NULL) counts them, `error` (may be NULL) names the first.
+ * descriptors are left out: `bad` (may be NULL) counts them, `error` (may be NULL) says of
+ * the first eight what is wrong.
  */
 void rs_trace_schema_take(RsTraceSchema *schema, guint slot, const struct rs_provider *entry,
 			  const guint8 *data, gsize size, guint *bad, GError **error);

@@ -387,17 +387,23 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 #define RS_OPEN_TP_ARGS(...) __VA_ARGS__
 #define RS_OPEN_TP_STRUCT__entry(...) __VA_ARGS__
 #define RS_OPEN_TP_fast_assign(...) __VA_ARGS__
-#define RS_FORMAT_TP_printk(format, ...) format
-#define RS_PRINTED_TP_printk(format, ...) #__VA_ARGS__
+#define RS_FORMAT_TP_printk(...) RS_FIRST(__VA_ARGS__, )
+#define RS_FIRST(first, ...) first
+/* The arguments behind the format, ",prev,__entry->next", without the first comma. */
+#define RS_PRINTED_TP_printk(...) &(RS_PRINTED_(__VA_ARGS__, ) "\0")[1]
+#define RS_PRINTED_(format, ...) RS_EACH_ENDED(RS_PRINTED_ONE, , __VA_ARGS__)
+#define RS_PRINTED_ONE(ctx, arg) "," #arg
 
 /* An argument as a raw callback gets it: its bytes, at most 8, then zeroes. */
 #define RS_ARG(ctx, arg)                                                                           \
-	({                                                                                         \
+	__extension__({                                                                            \
 		__typeof__(arg) rs_arg = (arg);                                                    \
 		uint64_t rs_value = 0;                                                             \
 		__builtin_memcpy(&rs_value, &rs_arg, sizeof(rs_arg) < 8 ? sizeof(rs_arg) : 8);     \
 		rs_value;                                                                          \
 	}),
+
+#define RS_UNUSED(ctx, arg) (void)(arg);
 
 #define RS_EVENT_DECLARE(id, proto, args)                                                          \
 	RS_EXTERN_C struct rs_event rs_event_##id __attribute__((visibility("hidden")));           \
@@ -429,7 +435,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 
 #define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, args, assign, print_,        \
 			printed, ...)                                                              \
-	struct rs_entry_##id_ {                                                                    \
+	__extension__ struct rs_entry_##id_ {                                                      \
 		RS_NO_MEMBER                                                                       \
 		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
 	};                                                                                         \
@@ -552,15 +558,18 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 #define RS_EVENT(id, system, name, level, keyword, proto, args, assign, print, printed, ...)       \
 	static inline void trace_##id proto                                                        \
 	{                                                                                          \
+		RS_EACH(RS_UNUSED, , RS_OPEN args)                                                 \
 	}                                                                                          \
 	static inline                                                                              \
 		__attribute__((unused)) int register_trace_##id(struct rs_callback *rs_callback)   \
 	{                                                                                          \
+		(void)rs_callback;                                                                 \
 		return -RS_ENOSYS;                                                                 \
 	}                                                                                          \
 	static inline                                                                              \
 		__attribute__((unused)) int unregister_trace_##id(struct rs_callback *rs_callback) \
 	{                                                                                          \
+		(void)rs_callback;                                                                 \
 		return -RS_ENOENT;                                                                 \
 	}
 #elif defined(RS_CREATE_TRACE_POINTS)

@@ -78,11 +78,6 @@
 #define RS_WRITE_LOCATE(at, item) RS_DISPATCH(RS_LOCATE_, at, RS_WRITE_KIND_##item)
 
 /* Items as a print format, "bytes=%u to=%s", and as its arguments, "bytes,to". */
-#define RS_WRITE_JOIN(prefix, between, ...)                                                        \
-	"" __VA_OPT__(RS_EXPAND(RS_WRITE_JOIN_STEP(prefix, between, __VA_ARGS__)))
-#define RS_WRITE_JOIN_STEP(prefix, between, item, ...)                                             \
-	prefix##item __VA_OPT__(between RS_WRITE_JOIN_NEXT RS_PARENS(prefix, between, __VA_ARGS__))
-#define RS_WRITE_JOIN_NEXT() RS_WRITE_JOIN_STEP
 #define RS_WRITE_SHOW_u8 "%u"
 #define RS_WRITE_SHOW_u16 "%u"
 #define RS_WRITE_SHOW_u32 "%u"
@@ -222,6 +217,10 @@ static inline int rs_statement_value(int value)
 	return value;
 }
 
+/* The items get an empty one at their end, since there may be none: see RS_EACH_ENDED(). */
+#define RS_PROVIDER_WRITE(provider, name, level, ...)                                              \
+	RS_PROVIDER_WRITE_(provider, name, level, __VA_ARGS__, )
+
 #if defined(RS_NO_TRACE)
 #define RS_PROVIDER_ENABLED(provider) (false)
 /* Values are neither evaluated nor unused. */
@@ -245,10 +244,10 @@ static inline int rs_statement_value(int value)
 #define RS_WRITE_UNUSED___tag(n) (void)(n);
 #define RS_WRITE_UNUSED___activity(id) (void)(id);
 #define RS_WRITE_UNUSED___related(id) (void)(id);
-#define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
+#define RS_PROVIDER_WRITE_(provider, name_, level_, keyword_, ...)                                 \
 	__extension__({                                                                            \
 		if (0) {                                                                           \
-			RS_EACH(RS_WRITE_UNUSED, , __VA_ARGS__)                                    \
+			RS_EACH_ENDED(RS_WRITE_UNUSED, , __VA_ARGS__)                              \
 		}                                                                                  \
 		rs_statement_value(-RS_EBADF);                                                     \
 	})
@@ -258,28 +257,28 @@ static inline int rs_statement_value(int value)
 		rs_unlikely(RS_WRITE_SITE(RS_SITE_GATE_IN("rs_sites_" #provider, rs_on))) &&       \
 			rs_provider_enabled(&provider);                                            \
 	})
-#define RS_PROVIDER_WRITE(provider, name_, level_, keyword_, ...)                                  \
+#define RS_PROVIDER_WRITE_(provider, name_, level_, keyword_, ...)                                 \
 	__extension__({                                                                            \
 		struct rs_entry_rs_here {                                                          \
 			RS_NO_MEMBER                                                               \
-			RS_EACH(RS_WRITE_MEMBER, , __VA_ARGS__)                                    \
+			RS_EACH_ENDED(RS_WRITE_MEMBER, , __VA_ARGS__)                              \
 		};                                                                                 \
 		RS_STATIC_ASSERT((level_) >= 1 && (level_) <= 5, "a level is 1 to 5");             \
 		RS_STATIC_ASSERT(sizeof(name_) <= RS_NAME_MAX, "an event's name is too long");     \
 		RS_STATIC_ASSERT(sizeof(struct rs_entry_rs_here) <= RS_MAX_ENTRY_SIZE,             \
 				 "event " name_ " has too large an entry");                        \
-		RS_EACH(RS_WRITE_SYMBOLS, rs_here, __VA_ARGS__)                                    \
+		RS_EACH_ENDED(RS_WRITE_SYMBOLS, rs_here, __VA_ARGS__)                              \
 		static const struct rs_field_info rs_fields[] = {                                  \
-			RS_EACH(RS_WRITE_INFO, rs_here, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, \
-								     0, 0, 0}};                    \
+			RS_EACH_ENDED(RS_WRITE_INFO, rs_here, __VA_ARGS__){NULL, NULL, NULL, 0, 0, \
+									   0, 0, 0, 0, 0}};        \
 		RS_STATIC_ASSERT(sizeof(rs_fields) / sizeof(struct rs_field_info) - 1 <=           \
 					 RS_MAX_FIELDS,                                            \
 				 "event " name_ " has too many fields");                           \
 		static const struct rs_event_info rs_info = {                                      \
 			rs_system_of_##provider,                                                   \
 			name_,                                                                     \
-			RS_WRITE_JOIN(RS_WRITE_FORMAT_, " ", __VA_ARGS__),                         \
-			RS_WRITE_JOIN(RS_WRITE_NAME_, ",", __VA_ARGS__),                           \
+			RS_JOIN(RS_WRITE_FORMAT_, " ", __VA_ARGS__),                               \
+			RS_JOIN(RS_WRITE_NAME_, ",", __VA_ARGS__),                                 \
 			rs_fields,                                                                 \
 			sizeof(rs_fields) / sizeof(struct rs_field_info) - 1,                      \
 			sizeof(struct rs_entry_rs_here),                                           \
@@ -308,8 +307,8 @@ static inline int rs_statement_value(int value)
 
 /* From the values to the entry. */
 #define RS_WRITE_ENTRY(id, ...)                                                                    \
-	enum { RS_EACH(RS_WRITE_INDEX, , __VA_ARGS__) rs_dyn_count };                              \
-	RS_EACH(RS_WRITE_ELEM, , __VA_ARGS__)                                                      \
+	enum { RS_EACH_ENDED(RS_WRITE_INDEX, , __VA_ARGS__) rs_dyn_count };                        \
+	RS_EACH_ENDED(RS_WRITE_ELEM, , __VA_ARGS__)                                                \
 	union {                                                                                    \
 		struct rs_entry_##id entry;                                                        \
 		uint64_t words[(sizeof(struct rs_entry_##id) + 7) / 8 +                            \
@@ -324,7 +323,7 @@ static inline int rs_statement_value(int value)
 	__builtin_memset(&rs_record, 0, sizeof(rs_record));                                        \
 	if (rs_dyn_count > 0)                                                                      \
 		__builtin_memset(__dyn, 0, sizeof(__dyn));                                         \
-	RS_EACH(RS_WRITE_VALUE, , __VA_ARGS__)                                                     \
-	RS_EACH(RS_WRITE_LOCATE, rs_at, __VA_ARGS__)
+	RS_EACH_ENDED(RS_WRITE_VALUE, , __VA_ARGS__)                                               \
+	RS_EACH_ENDED(RS_WRITE_LOCATE, rs_at, __VA_ARGS__)
 
 #endif

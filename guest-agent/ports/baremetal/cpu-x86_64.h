@@ -91,7 +91,7 @@ struct rs_cpu *rs_cpu_at(uint32_t index);
 #endif
 
 #define RS_GS_READ(type, offset)                                                                   \
-	({                                                                                         \
+	__extension__({                                                                            \
 		type rs_value_;                                                                    \
 		__asm__ volatile("mov %%gs:%c1, %0" : "=r"(rs_value_) : "i"(offset) : "memory");   \
 		rs_value_;                                                                         \

@@ -116,10 +116,12 @@ static void test_largest(void)
 	}
 }
 
-/* The error is that of the first one. */
-static void test_first_error(void)
+/* The error says what is wrong with each, up to eight. */
+static void test_all_errors(void)
 {
 	static const char *const names[] = {"a", "b", "a", "c", NULL};
+	static const char *const many[] = {"a", "a", "a", "a", "a", "a",
+					   "a", "a", "a", "a", "a", NULL};
 	g_autoptr(GByteArray) bytes = describe(FIRST, names);
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	g_autoptr(GError) error = NULL;
@@ -130,7 +132,18 @@ static void test_first_error(void)
 	entry.event_count = 3;
 	rs_trace_schema_take(schema, 0, &entry, bytes->data, bytes->len, &bad, &error);
 	g_assert_cmpuint(bad, ==, 2);
-	g_assert_cmpstr(error->message, ==, "s:a: the name is taken");
+	g_assert_cmpstr(error->message, ==,
+			"s:a: the name is taken; s:c: its id is not its provider's");
+	g_clear_error(&error);
+	g_byte_array_unref(bytes);
+	bytes = describe(FIRST, many);
+	test_provider(&entry, 1, bytes);
+	entry.event_count = 11;
+	rs_trace_schema_take(schema, 1, &entry, bytes->data, bytes->len, &bad, &error);
+	g_assert_cmpuint(bad, ==, 10);
+	g_assert_true(g_str_has_suffix(error->message, "s:a: the name is taken; and 2 more"));
+	g_assert_cmpuint(strlen(error->message), ==,
+			 8 * strlen("s:a: the name is taken; ") + strlen("and 2 more"));
 }
 
 /* An error names the event, if that has a name. */
@@ -361,7 +374,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/provider/names", test_names);
 	g_test_add_func("/decode/provider/sizes", test_sizes);
 	g_test_add_func("/decode/provider/largest", test_largest);
-	g_test_add_func("/decode/provider/first-error", test_first_error);
+	g_test_add_func("/decode/provider/all-errors", test_all_errors);
 	g_test_add_func("/decode/provider/named-error", test_named_error);
 	g_test_add_func("/decode/provider/memory", test_memory);
 	g_test_add_func("/decode/provider/told", test_told);
