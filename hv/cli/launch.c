@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/launch.h"
 
+#include "machine/process.h"
 #include "machine/reach.h"
 #include "machine/rescue.h"
 #include "patch/journal.h"
@@ -17,17 +18,24 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
 		const struct rs_source *source = rs_session_source(session, i);
-		struct rs_machine_place place = rs_machine_place(rs_source_target(source));
+		const struct rs_target *target = rs_source_target(source);
+		struct rs_machine_place place = rs_machine_place(target);
+		bool program = strcmp(target->ops->kind, "hosted") == 0;
+		g_autofree char *process = program ? rs_machine_process_via(target->pid) : NULL;
 
-		rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){
-							 .name = (char *)rs_source_name(source),
-							 .kind = (char *)rs_source_kind(source),
-							 .kernel = (char *)rs_source_kernel(source),
-							 .qmp = (char *)place.qmp,
-							 .gdb = (char *)place.gdb,
-							 .region = (char *)place.region,
-							 .via = (char *)rs_source_via(source),
-						 });
+		if (rs_source_joined(source))
+			break;
+
+		rs_trace_rundir_entry_add(
+			entry, &(RsTraceRundirSource){
+				       .name = (char *)rs_source_name(source),
+				       .kind = (char *)rs_source_kind(source),
+				       .kernel = (char *)rs_source_kernel(source),
+				       .qmp = (char *)place.qmp,
+				       .gdb = (char *)place.gdb,
+				       .region = (char *)place.region,
+				       .via = process ? process : (char *)rs_source_via(source),
+			       });
 	}
 	return rs_rundir_update(claim, entry, err);
 }
@@ -182,15 +190,18 @@ int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	return ret;
 }
 
-int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err)
+int rs_launch_started(struct rs_session *session, void *claim, struct rs_error *err)
 {
+	bool programs = false;
+
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
 		struct rs_source *source = rs_session_source(session, i);
 
 		if (!rs_source_joined(source) && !rs_machine_can_patch(rs_source_target(source)))
 			rs_source_ask_self_patch(source);
+		programs |= strcmp(rs_source_target(source)->ops->kind, "hosted") == 0;
 	}
-	return 0;
+	return programs ? note_where(claim, session, err) : 0;
 }
 
 #define HOST_RING_BYTES (256u << 10)
@@ -227,6 +238,8 @@ static int reach(struct rs_session *session, const char *run_dir, const char *na
 	source->self_patch = machine.self_patch;
 	if (machine.label)
 		source->kernel = machine.label;
+	if (*machine.program)
+		source->program = machine.program;
 	return add_machine(session, source, &machine, err);
 }
 
@@ -284,34 +297,51 @@ static bool has_ended(int ret)
 	return ret == -ESRCH || ret == -ENOENT;
 }
 
-/* A program that still runs: its text is restored, and it cannot be traced again. */
-static int leave_program(const char *journal, const char *name, GPtrArray *lines,
-			 struct rs_error *err)
+/* A guest of ours that the session did not get far enough to tell of is no program. */
+static bool is_program(const RsTraceRundirSource *source)
+{
+	return source->via ? rs_machine_is_process(source->via) : !source->qmp;
+}
+
+/*
+ * A program that still runs, and that cannot be traced on: its text is restored. `why`: it has been
+ * tried.
+ */
+static int leave_program(const RsTraceRundirSource *source, const char *journal, GPtrArray *lines,
+			 const struct rs_error *why, struct rs_error *err)
 {
 	struct rs_journal_report report;
 	int ret = rs_machine_rescue_process(journal, &report, err);
 
 	if (!ret)
-		describe(lines, name, &report);
+		describe(lines, source->name, &report);
+	if (!ret && why)
+		g_ptr_array_add(lines, g_strdup_printf("%s is not traced any more: %s",
+						       source->name, why->message));
 	return ret;
 }
 
-/* Tells which sources are not taken up again, because they are programs. */
-static void tell_left(const RsTraceRundirEntry *old, GPtrArray *lines)
+/* One that lives and whose memory is lost does not keep the others from being traced. */
+static int take_up_program(struct rs_session *session, const struct rs_machine_reach *wish,
+			   const RsTraceRundirSource *old, struct rs_source_config *source,
+			   GPtrArray *lines, struct rs_error *err)
 {
-	g_autoptr(GString) names = g_string_new(NULL);
-	guint count = 0;
+	struct rs_error why = {.code = ENOENT};
+	int ret = -ENOENT;
 
-	for (guint i = 0; i < old->sources->len; i++) {
-		const RsTraceRundirSource *source = old->sources->pdata[i];
-
-		if (!source->qmp && !source->via)
-			g_string_append_printf(names, "%s%s", count++ ? ", " : "", source->name);
+	if (old->via)
+		ret = reach(session, wish->run_dir, wish->name, old->via, &wish->memory, source,
+			    lines, &why);
+	if (!ret) {
+		describe(lines, old->name, source->report);
+		return 0;
 	}
-	if (count)
-		g_ptr_array_add(lines, g_strdup_printf("not traced any more: %s, and what joined "
-						       "%s",
-						       names->str, count > 1 ? "them" : "it"));
+	if (leave_program(old, source->journal, lines, *why.message ? &why : NULL, err))
+		return -err->code;
+	*err = why;
+	if (!*why.message)
+		rs_error_set(err, ENOENT, "its session died before it could be told of");
+	return ret;
 }
 
 static int take_up(struct rs_session *session, const char *run_dir, guint number,
@@ -328,9 +358,13 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 
 	if (ret)
 		return ret;
-	if (!old->qmp && !old->via)
-		return leave_program(journal, old->name, lines, err);
 	source.journal = journal;
+	if (is_program(old)) {
+		const struct rs_machine_reach wish = {
+			.run_dir = run_dir, .name = name, .memory = RS_MACHINE_MEMORY_ANY};
+
+		return take_up_program(session, &wish, old, &source, lines, err);
+	}
 	if (old->via) {
 		const struct rs_machine_memory_wish any = RS_MACHINE_MEMORY_ANY;
 
@@ -377,11 +411,10 @@ static int take_up_all(struct rs_session *session, const char *run_dir,
 		if (old->sources->len > 1)
 			g_ptr_array_add(lines, g_strdup(err->message));
 	}
-	tell_left(old, lines);
 	if (rs_session_n_sources(session))
 		return 0;
 	if (!*first.message)
-		return rs_error_set(err, ENOENT, "'%s' has left no QEMU guest behind", old->name);
+		return rs_error_set(err, ENOENT, "'%s' has left nothing behind", old->name);
 	*err = first;
 	return -first.code;
 }
@@ -422,35 +455,45 @@ static char *untold_qmp(const RsTraceRundirEntry *entry, const char *run_dir, gu
 	return g_strdup_printf("%s/%s.qmp", run_dir, name);
 }
 
-bool rs_launch_lives(const RsTraceRundirEntry *entry)
+static bool guest_lives(const RsTraceRundirEntry *entry)
 {
-	g_autofree char *run_dir = rs_trace_rundir_path(NULL);
+	g_autofree char *run_dir = rs_trace_rundir_path(NULL), *untold = NULL;
 
 	for (guint i = 0; run_dir && i < entry->sources->len; i++) {
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
 		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
 
+		if (is_program(source))
+			continue;
 		if (source->via ? rs_machine_reach_owed(run_dir, name)
-				: source->qmp && rs_machine_guest_lives(source->qmp))
+				: rs_machine_guest_lives(source->qmp))
 			return true;
 	}
-	if (run_dir) {
-		g_autofree char *qmp = untold_qmp(entry, run_dir, entry->sources->len + 1);
+	untold = run_dir ? untold_qmp(entry, run_dir, entry->sources->len + 1) : NULL;
+	return untold && rs_machine_guest_lives(untold);
+}
 
-		return qmp && rs_machine_guest_lives(qmp);
+bool rs_launch_lives(const RsTraceRundirEntry *entry)
+{
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+
+		if (is_program(source) && source->via && rs_machine_process_waits(source->via))
+			return true;
 	}
-	return false;
+	return guest_lives(entry);
 }
 
 /*
  * A guest whose session died may go on in its QEMU with patched text. A new session of that name
- * would overwrite the file and the journal that lead back to it.
+ * would overwrite the file and the journal that lead back to it. A program's text is put right
+ * before that, and its id leads to it.
  */
 static int check_not_lost(const char *name, struct rs_error *err)
 {
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
 
-	if (!entry || entry->live || !rs_launch_lives(entry))
+	if (!entry || entry->live || !guest_lives(entry))
 		return 0;
 	return rs_error_set(err, EEXIST,
 			    "a guest of '%s' runs on without its session: 'ringside attach %s' "
@@ -480,8 +523,7 @@ bool rs_launch_owes(const RsTraceRundirEntry *entry)
 		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
 		g_autofree char *journal = NULL;
 
-		if (!source->qmp && !source->via &&
-		    !rs_rundir_file(name, "journal", &journal, NULL) &&
+		if (is_program(source) && !rs_rundir_file(name, "journal", &journal, NULL) &&
 		    rs_machine_process_owed(journal))
 			return true;
 	}
@@ -502,12 +544,12 @@ static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint num
 		ret = rs_machine_end_guest(run_dir, name, err);
 	else if (!ret && !source)
 		return 0;
+	else if (!ret && is_program(source))
+		ret = put_right(journal, &report, err);
 	else if (!ret && source->via)
 		ret = rs_machine_rescue_reached(run_dir, name, source->via, journal, &report, err);
-	else if (!ret && source->qmp)
-		ret = rs_machine_end_guest(run_dir, name, err);
 	else if (!ret)
-		ret = put_right(journal, &report, err);
+		ret = rs_machine_end_guest(run_dir, name, err);
 	if (has_ended(ret)) {
 		rs_machine_forget_guest(run_dir, name);
 		ret = 0;
@@ -532,6 +574,49 @@ int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err)
 		ret = ret ? ret : failed;
 	}
 	return ret;
+}
+
+static void put_programs_right(const RsTraceRundirEntry *entry)
+{
+	for (guint i = 0; i < entry->sources->len; i++) {
+		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
+		g_autofree char *journal = NULL;
+		struct rs_journal_report report;
+
+		if (is_program(entry->sources->pdata[i]) &&
+		    !rs_rundir_file(name, "journal", &journal, NULL))
+			rs_machine_rescue_process(journal, &report, NULL);
+	}
+}
+
+static bool had_program(const RsTraceRundirEntry *entry)
+{
+	bool had = false;
+
+	for (guint i = 0; i < entry->sources->len; i++) {
+		const RsTraceRundirSource *source = entry->sources->pdata[i];
+
+		had |= strcmp(source->kind, "hosted") == 0 || rs_machine_is_process(source->via);
+	}
+	return had;
+}
+
+void rs_launch_sweep(void)
+{
+	g_autoptr(GPtrArray) all = rs_trace_rundir_list(NULL);
+
+	for (guint i = 0; all && i < all->len; i++) {
+		const RsTraceRundirEntry *entry = all->pdata[i];
+		struct rs_rundir_claim *claim = NULL;
+
+		if (entry->live || !had_program(entry))
+			continue;
+		put_programs_right(entry);
+		if (rs_launch_lives(entry) || rs_launch_owes(entry) ||
+		    rs_rundir_claim(entry, &claim, NULL))
+			continue;
+		rs_rundir_release(claim, rs_launch_end(entry, NULL) != 0);
+	}
 }
 
 RsTraceRundirEntry *rs_launch_find(const char *via)

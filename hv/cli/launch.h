@@ -49,11 +49,11 @@ int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory
 		    struct rs_error *err);
 
 /*
- * To be called once the session has started, as rs_runner_config.started. Only then is it known
- * whether a program's text can be written. A program whose text cannot be written is asked to patch
- * itself.
+ * To be called once the session has started, as rs_runner_config.started. `claim` is that of
+ * rs_launch(). Only then is it known whether a program's text can be written. A program whose text
+ * cannot be written is asked to patch itself. Its id goes into the session's file.
  */
-int rs_launch_started(struct rs_session *session, void *data, struct rs_error *err);
+int rs_launch_started(struct rs_session *session, void *claim, struct rs_error *err);
 
 /*
  * Makes the host a source of a session that one of these functions has made (option --host). Its
@@ -63,12 +63,12 @@ int rs_launch_started(struct rs_session *session, void *data, struct rs_error *e
 int rs_launch_add_host(struct rs_session *session, struct rs_error *err);
 
 /*
- * Makes a session on the QEMU guests of the dead session `old`. Restores their text, and the text
- * of programs that `old` ran. Guests that have ended are left out. If all have ended, that is the
- * error. The caller has claimed the name with `old` unchanged, so the numbers of its sources stay
- * the same. `lines` tells people what was found, with a line for each source of which there is
- * something to tell: GPtrArray of char *, to be unreffed. It is set on failure too. Errors: as
- * rs_machine_attach() gives them.
+ * Makes a session on the QEMU guests and programs of the dead session `old`, and restores their
+ * text. Those that have ended are left out, and programs whose memory cannot be had any more. If
+ * none is left, that is the error. The caller has claimed the name with `old` unchanged, so the
+ * numbers of its sources stay the same. `lines` tells people what was found, with a line for each
+ * source of which there is something to tell: GPtrArray of char *, to be unreffed. It is set on
+ * failure too. Errors: as rs_machine_attach() gives them.
  */
 int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPtrArray **lines,
 		     struct rs_error *err);
@@ -79,7 +79,7 @@ int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPt
  */
 RsTraceRundirEntry *rs_launch_find(const char *via);
 
-/* Whether a QEMU guest of that session still runs. */
+/* Whether a QEMU guest of that session still runs, or a program that can be traced on. */
 bool rs_launch_lives(const RsTraceRundirEntry *entry);
 
 /*
@@ -87,6 +87,12 @@ bool rs_launch_lives(const RsTraceRundirEntry *entry);
  * until then, so that `ringside attach` and `ringside stop` can try again.
  */
 bool rs_launch_owes(const RsTraceRundirEntry *entry);
+
+/*
+ * Puts the text of programs right whose session died, and removes what is left of sessions that had
+ * programs and of which nothing can be taken up any more. What fails is tried again the next time.
+ */
+void rs_launch_sweep(void);
 
 /*
  * Ends the QEMU guests of a session that died, and restores the text of its programs. Goes on after

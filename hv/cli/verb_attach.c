@@ -8,6 +8,7 @@
 #include "cli/select.h"
 #include "cli/verb.h"
 #include "machine/inject.h"
+#include "machine/process.h"
 #include "machine/reach.h"
 #include "qemu/cmdline.h"
 #include <errno.h>
@@ -82,17 +83,36 @@ static int fill_memory(const struct options *o, struct rs_machine_memory_wish *m
 	return o->ring_size ? rs_cli_parse_size(o->ring_size, &memory->ring_bytes, err) : 0;
 }
 
+/* A program with an agent, or else a QEMU: it says by itself which of both it is. */
+static int via_of_pid(const struct options *o, char **program, char **qmp, struct rs_error *err)
+{
+	struct rs_error why = {0};
+	int ret = rs_machine_process_has_agent(o->pid, &why);
+
+	if (!ret)
+		*program = rs_machine_process_via(o->pid);
+	if (*program)
+		return 0;
+	ret = rs_qemu_find_qmp(o->pid, qmp, err);
+	if (ret == -ENOTSUP)
+		rs_error_prefix(err, "%s, and is no QEMU that can be reached", why.message);
+	return ret;
+}
+
 static int via_of(const struct options *o, char **out, struct rs_error *err)
 {
-	g_autofree char *found = NULL, *path = NULL;
+	g_autofree char *found = NULL, *path = NULL, *program = NULL;
 	int ret;
 
 	if (o->domain.name)
 		return rs_cli_find_domain(&o->domain, out, err);
-	ret = o->shm || o->qmp ? 0 : rs_qemu_find_qmp(o->pid, &found, err);
-
+	ret = o->shm || o->qmp ? 0 : via_of_pid(o, &program, &found, err);
 	if (ret)
 		return ret;
+	if (program) {
+		*out = g_steal_pointer(&program);
+		return 0;
+	}
 	/* A later session may have another directory. */
 	path = g_canonicalize_filename(o->shm ? o->shm : o->qmp ? o->qmp : found, NULL);
 	*out = g_strdup_printf("%s:%s", o->shm ? "shm" : "qmp", path);
@@ -212,7 +232,7 @@ static int attach_other(const struct options *o)
 	if (code)
 		return rs_cli_fail_error(&err);
 	/* Whoever attaches a memory alone may well come before its programs. */
-	if (!o->shm && !o->inject)
+	if (!o->shm && !o->inject && !rs_machine_is_process(via))
 		runner.agent_hint = "; is the module ringside loaded in the guest?";
 	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
 	say_lines(lines);
@@ -364,7 +384,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Trace whatever has an agent in this memory", "PATH"},
 		{"qmp", 0, 0, G_OPTION_ARG_FILENAME, &o.qmp,
 		 "Trace the guest of the QEMU that listens there", "SOCKET"},
-		{"pid", 0, 0, G_OPTION_ARG_INT, &o.pid, "Trace the guest of this QEMU", "PID"},
+		{"pid", 0, 0, G_OPTION_ARG_INT, &o.pid,
+		 "Trace the guest of this QEMU, or this program", "PID"},
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		{"cpus", 0, 0, G_OPTION_ARG_INT, &o.cpus, "Rings of the memory, at least", "N"},
 		{"regions", 0, 0, G_OPTION_ARG_INT, &o.users,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/attach_domain.h"
 #include "cli/color.h"
+#include "cli/launch.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 
@@ -256,6 +257,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	} else {
 		print_table(list, color);
 	}
+	/* What has died is shown once more. */
+	rs_launch_sweep();
 	return RS_CLI_OK;
 }
 
@@ -268,8 +271,10 @@ const struct rs_verb rs_verb_ps = {
 		   "no answer (the session's process is stopped, or busy for long);\n"
 		   "starting (it does not listen yet) or ending (it no longer does);\n"
 		   "detached (its QEMU guest runs on without it: ringside attach);\n"
-		   "lost (the session's process died, its QEMU guest may live: ringside attach) or "
-		   "dead\n"
-		   "(there was none). ringside stop removes these three.",
+		   "lost (the session's process died, its QEMU guest or program may live: ringside "
+		   "attach)\n"
+		   "or dead (nothing of it lives). ringside stop removes these three. A program's "
+		   "text is\n"
+		   "put right by the next ringside ps or run.",
 	.run = run,
 };

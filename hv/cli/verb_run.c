@@ -69,10 +69,13 @@ static int run_session(struct options *o, GArray *sources)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	bool keep = false;
-	int ret = claim_name(o, rs_launch_what(first), &claim, &err);
+	int ret;
 
+	rs_launch_sweep();
+	ret = claim_name(o, rs_launch_what(first), &claim, &err);
 	if (ret)
 		return rs_cli_fail_error(&err);
+	runner.data = claim;
 	rs_runner_expect_signals();
 	ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session, &err);
 	if (!ret && o->host) {

@@ -26,6 +26,7 @@ struct rs_machine {
 	bool self_patch;   /* its agent is asked to patch itself from the start */
 	const char *label; /* what people call it; NULL: not known; the target's */
 	const char *via;   /* how a later session reaches it (machine/reach.h); NULL: likewise */
+	char program[32];  /* the file that runs there, if that is known; else empty */
 };
 
 #define RS_MACHINE_USERS_DEFAULT UINT32_MAX

@@ -2,6 +2,7 @@
 #include "machine/reach.h"
 
 #include "machine/domain.h"
+#include "machine/process.h"
 #include "qemu/adopt.h"
 #include "qemu/qmp.h"
 #include "target/passive.h"
@@ -24,6 +25,8 @@ char *rs_machine_reach_name(const char *via)
 
 	if (g_str_has_prefix(via, RS_VIA_DOMAIN))
 		return rs_machine_domain_name(via);
+	if (rs_machine_is_process(via))
+		return rs_machine_process_name(via);
 	name = g_path_get_basename(colon ? colon + 1 : via);
 	for (size_t i = 0; i < G_N_ELEMENTS(endings); i++) {
 		size_t length = strlen(name), end = strlen(endings[i]);
@@ -199,6 +202,12 @@ static int reach_domain(const struct rs_machine_reach *wish, struct rs_machine *
 	return ret;
 }
 
+static int reach_process(const struct rs_machine_reach *wish, struct rs_machine *out,
+			 GPtrArray *lines, struct rs_error *err)
+{
+	return rs_machine_reach_process(wish, out, err);
+}
+
 /* ---- any of them ---- */
 
 int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
@@ -208,7 +217,10 @@ int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out
 		const char *kind;
 		int (*reach)(const struct rs_machine_reach *wish, struct rs_machine *out,
 			     GPtrArray *lines, struct rs_error *err);
-	} kinds[] = {{SHM, reach_memory}, {QMP, reach_qmp}, {RS_VIA_DOMAIN, reach_domain}};
+	} kinds[] = {{SHM, reach_memory},
+		     {QMP, reach_qmp},
+		     {RS_VIA_DOMAIN, reach_domain},
+		     {RS_VIA_PROCESS, reach_process}};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
 		if (g_str_has_prefix(wish->via, kinds[i].kind))

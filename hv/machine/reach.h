@@ -6,6 +6,7 @@
  *     shm:PATH             a memory alone (machine/memory.h): its agents patch themselves
  *     qmp:PATH             a QEMU that listens for QMP at that socket (qemu/adopt.h)
  *     libvirt:URI#UUID#…   a domain of libvirt (machine/domain.h)
+ *     pid:PID:START        a program of this host (machine/process.h)
  *
  * Thread: main.
  */
@@ -31,7 +32,7 @@ bool rs_machine_reach_same(const char *via, const char *other);
 /*
  * `lines` (of char *) gets what people are to know. Errors: -EINVAL `via` is of no known kind; as
  * rs_machine_open_memory(), rs_machine_take_memory(), rs_qmp_connect(), rs_qemu_adopt() and
- * rs_machine_open_domain().
+ * rs_machine_open_domain() and rs_machine_reach_process().
  */
 int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out, GPtrArray *lines,
 		     struct rs_error *err);

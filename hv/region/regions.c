@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ringside/door.h>
 #include <ringside/atomic.h>
 #include <rs-trace-directory.h>
 #include <rs-trace-mapping.h>
@@ -130,7 +131,7 @@ static int make_file(int fd, uint64_t size, int *out, struct rs_error *err)
 	int made = fd;
 
 	if (made < 0)
-		made = memfd_create("ringside-regions", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		made = memfd_create(RS_REGIONS_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (made < 0)
 		return rs_error_set(err, errno, "cannot create the trace regions: %s",
 				    g_strerror(errno));

@@ -150,6 +150,92 @@ def test_killed():
         rs('stop', 'k')
 
 
+def text_of(path):
+    """Address and bytes of .text."""
+    with open(path, 'rb') as f:
+        data = f.read()
+    at, size, count, names = (int.from_bytes(data[a:a + n], 'little') for a, n in ((40, 8), (58, 2), (60, 2), (62, 2)))
+    rows = [data[at + i * size:at + (i + 1) * size] for i in range(count)]
+
+    def field(row, offset, n=8):
+        return int.from_bytes(row[offset:offset + n], 'little')
+    strings = field(rows[names], 24)
+    for row in rows:
+        name = data[strings + field(row, 0, 4):].split(b'\0', 1)[0]
+        if name == b'.text':
+            return field(row, 16), data[field(row, 24):field(row, 24) + field(row, 32)]
+    raise AssertionError('no .text')
+
+
+def patched(pid, path=DEMO):
+    """Whether the process's text differs from its file's."""
+    address, text = text_of(path)
+    with open(f'/proc/{pid}/maps') as f:
+        base = next(int(line.split('-')[0], 16) for line in f if line.rstrip().endswith(os.path.basename(path)))
+    with open(f'/proc/{pid}/mem', 'rb', 0) as f:
+        f.seek(base + address)
+        return f.read(len(text)) != text
+
+
+def states():
+    return {s['name']: s['state'] for s in rs.sessions()}
+
+
+def attach(*args, events=30):
+    """Traces it on until there are so many new events."""
+    r = rs('attach', '--new', '-e', 'pool:take', '-n', str(events), *args)
+    check(r.code == 0 and r.out.count(' pool:take: ') == events, f'attach {args}: {r.code} {r.err[-300:]}')
+    return r
+
+
+def test_take_up():
+    """A session is killed. Its program is traced on under its name, and left as it was, often."""
+    s = Session('t', '-e', ALL)
+    wait_for('patched text', lambda: patched(s.pid))
+    s.kill()
+    check(patched(s.pid), 'the session is killed, and its program is patched')
+    r = rs('attach', '--duration', '0.5', 't')
+    check(re.search(r'hosted-demo: journal .* [1-9]\d* put back', r.err), f'it is put right: {r.err}')
+    check(r.out.count(' pool:') > 0, 'what was in the rings is printed')
+    check(not patched(s.pid) and states() == {'t': 'lost'}, 'and detached')
+    attach('t')
+    attach('--pid', str(s.pid))
+    check(states() == {'t': 'lost'}, 'by its id, too, and it is the same session')
+    a = Background(rs, 'attach', '-q', '-e', ALL, 't', ready=lambda: states().get('t') == 'running')
+    wait_for('patches', lambda: patched(s.pid))
+    r = rs('attach', '--pid', str(s.pid))
+    check(r.code == 1 and "session 't' has it already" in r.err, f'it is taken: {r.err}')
+    a.process.kill()
+    a.process.wait()
+    check(patched(s.pid), 'killed again')
+    attach('t')
+    check(not patched(s.pid), 'and put right again')
+    a = Background(rs, 'attach', '-q', '-e', ALL, 't', ready=lambda: states().get('t') == 'running')
+    check(rs('stop', 't').code == 0 and a.end()[0] == 0, 'stop ends the session')
+    check(not patched(s.pid) and runs(s.pid), 'and not the program')
+    a = Background(rs, 'attach', '-q', '-e', ALL, '--pid', str(s.pid),
+                   ready=lambda: 'running' in states().values())
+    os.kill(s.pid, signal.SIGKILL)
+    code, _, err = a.end()
+    check(code == 4 and 'the guest has ended' in err, f'its end is noticed: {code} {err}')
+    rs('ps')
+    check(states() == {}, 'and nothing is left of it')
+
+
+def test_sweep():
+    """The next ps or run puts the text of programs right whose session was killed."""
+    for sweep in (('ps',), ('run', '-q', '--hosted', DEMO, '0')):
+        s = Session('w', '-e', ALL)
+        wait_for('patched text', lambda: patched(s.pid))
+        s.kill()
+        r = rs(*sweep)
+        check(not patched(s.pid), f'{sweep[0]} puts it right: {r.code} {r.err}')
+        check(states() == {'w': 'lost'} and runs(s.pid), 'and it can still be taken up')
+        attach('w')
+        os.kill(s.pid, signal.SIGKILL)
+        wait_for('its end', lambda: not states())
+
+
 # Traces the process, and says so, until its input ends.
 TRACER = """
 import ctypes, sys
@@ -176,13 +262,14 @@ def test_put_right_later():
             check([s['name'] for s in rs.sessions()] == ['o'], f'the session is there after {args[0]}')
         debugger.communicate()
     del os.environ['RINGSIDE_HOSTED_TEXT']
-    r = rs('attach', 'o')
+    r = rs('attach', '-q', '--duration', '0.2', 'o')
     check(re.search(r' [1-9]\d* put back', r.err) and 'again' not in r.err, f'put right: {r.err}')
     os.kill(s.pid, signal.SIGKILL)
 
 
 def main():
-    run_tests([test_debugger, test_strace, test_leaks, test_ways, test_killed, test_put_right_later], sys.argv[4:])
+    run_tests([test_debugger, test_strace, test_leaks, test_ways, test_killed, test_put_right_later, test_take_up,
+               test_sweep], sys.argv[4:])
 
 
 main()
