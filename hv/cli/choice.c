@@ -38,25 +38,29 @@ int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **se
 	return *selection ? RS_CLI_OK : rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
 }
 
-bool rs_cli_choice_wants(const RsTraceRecord *record, const RsTraceTask *task, void *data)
+bool rs_cli_choice_wants(RsTraceSelection *selection, const RsTraceRecord *record,
+			 const RsTraceTask *task)
 {
 	g_autoptr(GError) error = NULL;
-	bool was_over = rs_trace_selection_is_over(data);
-	bool wanted = rs_trace_selection_matches(data, record, task);
+	bool was_over, wanted;
 
+	if (!selection)
+		return true;
+	was_over = rs_trace_selection_is_over(selection);
+	wanted = rs_trace_selection_matches(selection, record, task);
 	/* The events may still come that a filter fits, but of this one somebody must know now. */
-	if (!was_over && rs_trace_selection_is_over(data) &&
-	    !rs_trace_selection_finish(data, &error))
+	if (!was_over && rs_trace_selection_is_over(selection) &&
+	    !rs_trace_selection_finish(selection, &error))
 		rs_cli_fail(0, "%s", error->message);
 	return wanted;
 }
 
-int rs_cli_choice_finish(RsTraceSelection *selection)
+int rs_cli_choice_finish(const RsTraceSelection *selection, int code)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!selection || rs_trace_selection_finish(selection, &error))
-		return RS_CLI_OK;
+	if (code || !selection || rs_trace_selection_finish(selection, &error))
+		return code;
 	if (rs_trace_selection_is_over(selection))
 		return RS_CLI_USAGE; /* and it has been said */
 	rs_cli_fail(0, "%s", error->message);

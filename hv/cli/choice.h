@@ -50,12 +50,13 @@ bool rs_cli_choice_is_made(const struct rs_cli_choice *choice);
  */
 int rs_cli_choice_take(const struct rs_cli_choice *choice, RsTraceSelection **selection);
 /*
- * For a printer's `wants`: whether the record is one of the selection, which is `data`. What only
- * this record can tell is wrong is told at once. Thread: the printer's.
+ * Whether a record of a session that runs is wanted; `selection` NULL: each is. As soon as it is
+ * known that none ever will, that is told. Thread: of the records.
  */
-bool rs_cli_choice_wants(const RsTraceRecord *record, const RsTraceTask *task, void *data);
-/* After the last record: tells what was wrong with the choice. NULL: none was made. */
-int rs_cli_choice_finish(RsTraceSelection *selection);
+bool rs_cli_choice_wants(RsTraceSelection *selection, const RsTraceRecord *record,
+			 const RsTraceTask *task);
+/* At the end: tells what else was wrong with it. `code`, or RS_CLI_USAGE. Accepts NULL. */
+int rs_cli_choice_finish(const RsTraceSelection *selection, int code);
 /* The events that are named must be there: rs_cli_input_expect(). */
 void rs_cli_choice_expect(const struct rs_cli_choice *choice, struct rs_cli_input *input);
 void rs_cli_choice_clear(struct rs_cli_choice *choice);

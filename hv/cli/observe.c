@@ -15,7 +15,7 @@
 struct observer {
 	struct rs_observation *of;
 	RsDBusSession1 *session;
-	bool several;
+	bool several, closed;
 };
 
 static gboolean on_duration(gpointer data)
@@ -100,11 +100,19 @@ bool rs_cli_session_has_died(RsDBusSession1 *session)
 	return true;
 }
 
+static void close_view(struct observer *observer)
+{
+	if (observer->of->closing && !observer->closed)
+		observer->of->closing(observer->of->data);
+	observer->closed = true;
+}
+
 static void on_over(const RsTraceWatchEnd *end, gpointer data)
 {
 	struct observer *observer = data;
 	const char *colon = end && *end->text ? ": " : "";
 
+	close_view(observer);
 	if (end && observer->several)
 		rs_cli_fail(0, "the session has ended; %s: %s%s%s", end->source, end->reason, colon,
 			    end->text);
@@ -144,6 +152,8 @@ void rs_cli_observe(RsDBusSession1 *session, RsTraceFrom from, double duration,
 	observation->begin(observation->data);
 	if (!observation->stopped)
 		g_main_loop_run(loop);
+	/* While signals are still heard. */
+	close_view(&observer);
 	observation->loop = NULL;
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);

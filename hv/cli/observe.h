@@ -24,6 +24,7 @@ struct rs_observation {
 	void (*panicked)(const char *name, void *data); /* likewise */
 	void (*several)(void *data); /* once: names tell sources apart. May be NULL */
 	void (*begin)(void *data);   /* the sources that are there have been told */
+	void (*closing)(void *data); /* once: it ends, and messages follow. May be NULL */
 	void (*hurry)(void *data);   /* a signal ends it, so nobody waits. May be NULL */
 	void *data;
 	/* Set by rs_cli_observe() while it runs, for callbacks: quit it to end. */

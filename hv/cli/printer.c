@@ -100,6 +100,8 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 		(config->raw ? RS_TRACE_TEXT_RAW : RS_TRACE_TEXT_NONE) |
 		(named ? RS_TRACE_TEXT_SOURCE : RS_TRACE_TEXT_NONE);
 
+	if (!rs_cli_choice_wants(config->view, record, task))
+		return;
 	if (config->wants && !config->wants(record, task, config->show_data))
 		return;
 	if (config->show)

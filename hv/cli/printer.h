@@ -12,6 +12,7 @@
 #ifndef RS_HV_CLI_PRINTER_H
 #define RS_HV_CLI_PRINTER_H
 
+#include "cli/choice.h"
 #include "cli/color.h"
 #include "cli/line_time.h"
 
@@ -72,6 +73,7 @@ void rs_printer_style_clear(struct rs_printer_style *style);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RsPrinterStyle, rs_printer_style_clear)
 
 struct rs_printer_config {
+	RsTraceSelection *view; /* what is shown; outlives the printer, NULL: all */
 	/* Records that are not wanted are not shown; NULL: all are. */
 	bool (*wants)(const RsTraceRecord *record, const RsTraceTask *task, void *data);
 	rs_printer_show show; /* text of another kind, without a header; NULL: the usual */

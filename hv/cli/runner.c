@@ -557,8 +557,7 @@ static void start_printer(struct runner *runner, RsTraceFrom from)
 		.head = &head,
 		.style = config->style,
 		.time = config->time,
-		.wants = config->view ? rs_cli_choice_wants : NULL,
-		.show_data = config->view,
+		.view = config->view,
 		/* The host reports first. */
 		.source_names = rs_session_n_sources(runner->session) > 1,
 		.count = config->count,

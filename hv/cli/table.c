@@ -191,3 +191,12 @@ void rs_cli_table_print(const struct rs_cli_table *table)
 	rs_cli_table_append(table, 0, out);
 	fwrite(out->str, 1, out->len, stdout);
 }
+
+void rs_cli_append_line(GString *out, const char *text, unsigned width, bool color, const char *sgr)
+{
+	g_autofree char *clean = rs_trace_escape(text, -1, NULL);
+	struct line line = {out, width ? width : G_MAXUINT, color};
+
+	put(&line, clean, sgr);
+	g_string_append_c(out, '\n');
+}

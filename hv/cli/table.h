@@ -33,6 +33,9 @@ void rs_cli_table_append(const struct rs_cli_table *table, unsigned width, GStri
 /* The same on standard output, uncut. */
 void rs_cli_table_print(const struct rs_cli_table *table);
 
+/* A line of its own, escaped, cut to `width` columns as above. `sgr` NULL: without a colour. */
+void rs_cli_append_line(GString *out, const char *text, unsigned width, bool color,
+			const char *sgr);
 /* Columns of a terminal that the text takes, which is valid UTF-8 and escaped. */
 unsigned rs_cli_text_width(const char *text);
 

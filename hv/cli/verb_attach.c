@@ -414,8 +414,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 						      "and virsh list");
 		if (!code)
 			code = is_other(&o) ? attach_other(&o) : attach(argv[1], o.host, runner);
-		if (!code)
-			code = rs_cli_choice_finish(runner->view);
+		code = rs_cli_choice_finish(runner->view, code);
 	}
 	rs_trace_selection_free(runner->view);
 	rs_cli_choice_clear(&o.choice);

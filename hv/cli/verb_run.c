@@ -156,8 +156,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 					   &g_array_index(sources, struct rs_launch_source, i));
 	if (code)
 		return code;
-	code = run_session(o, sources);
-	return code ? code : rs_cli_choice_finish(o->view);
+	return rs_cli_choice_finish(o->view, run_session(o, sources));
 }
 
 /*

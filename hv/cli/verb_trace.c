@@ -14,13 +14,10 @@ static int follow(RsDBusSession1 *session, struct rs_printer_config *printer,
 
 	if (code)
 		return code;
-	if (selection) {
-		printer->wants = rs_cli_choice_wants;
-		printer->show_data = selection;
-	}
+	printer->view = selection;
 	code = rs_cli_follow(session, printer, symbols,
 			     fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, duration);
-	return code ? code : rs_cli_choice_finish(selection);
+	return rs_cli_choice_finish(selection, code);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)

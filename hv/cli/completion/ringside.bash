@@ -77,6 +77,13 @@ _ringside()
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	--on) COMPREPLY=($(compgen -W "panic reset signal event=" -- "$cur")); return ;;
+	-b | --by)
+		# That of report is a field.
+		if [ "$verb" = top ]; then
+			COMPREPLY=($(compgen -W "event source cpu task" -- "$cur"))
+			return
+		fi
+		;;
 	-c | --connect)
 		case $verb in
 		attach | prepare | run)
@@ -111,7 +118,7 @@ _ringside()
 		COMPREPLY=($(compgen -W "$(ringside ps 2>/dev/null | awk '$2 == "lost" || $2 == "detached" { print $1 }')
 			$(_ringside_domains)" -- "$cur"))
 		;;
-	trace | record | snapshot | ktrace | kdump | engine | stat | ring | inject | stop | pause | resume)
+	trace | top | record | snapshot | ktrace | kdump | engine | stat | ring | inject | stop | pause | resume)
 		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	esac

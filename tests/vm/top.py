@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""top.py RINGSIDE PROGRAM: `ringside top` and `ringside hist` into pipes and on a terminal."""
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+from harness import DOC, PATIENCE, Background, Ringside, check, run_tests, wait_for
+
+RINGSIDE, PROGRAM = sys.argv[1:3]
+rs = Ringside(RINGSIDE)
+ENTER, LEAVE = b'\x1b[?1049h', b'\x1b[?1049l'
+EVENTS = {'pool:done', 'pool:start', 'pool:take', 'primes:found', 'sort:partition', 'words:longest'}
+
+
+def start(name, *options):
+    return Background(rs, 'run', '--name', name, '-q', *options, '--hosted', PROGRAM, '600',
+                      ready=lambda: rs('list', '-s', name, '-q').out.count('\n') >= len(EVENTS))
+
+
+class Terminal:
+    """A command on a terminal of its own, which is seen as the bytes that are written to it."""
+
+    def __init__(self, *args, rows=30, columns=100):
+        self.master, self.slave = os.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(self.slave)
+        self.text = b''
+        self.process = subprocess.Popen(
+            [RINGSIDE, *args], stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
+            env={**os.environ, 'TERM': 'xterm'}, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
+
+    def read(self):
+        while select.select([self.master], [], [], 0.02)[0]:
+            self.text += os.read(self.master, 65536)
+        return self.text
+
+    def press(self, keys):
+        """And forgets what was there before."""
+        self.read()
+        self.text = b''
+        os.write(self.master, keys)
+
+    def expect(self, *parts):
+        """All of them in one page."""
+        def seen():
+            pages = self.read().split(b'\x1b[H')
+            return any(all(part in page for part in parts) for page in pages)
+        try:
+            wait_for(f'{parts} on the terminal', seen)
+        except AssertionError:
+            print(self.text[-3000:])
+            raise
+
+    def is_raw(self):
+        return not termios.tcgetattr(self.slave)[3] & (termios.ICANON | termios.ECHO)
+
+    def check_restored(self, how):
+        check(termios.tcgetattr(self.slave) == self.before, f'the terminal is as it was, {how}')
+        text = self.read()
+        check(text.count(ENTER) == text.count(LEAVE) and text.rindex(LEAVE) > text.rindex(ENTER),
+              f'and shows its first screen, {how}')
+
+    def wait(self):
+        """Its end, while somebody reads what it writes."""
+        wait_for('the end of the command', lambda: self.read() is None or self.process.poll() is not None)
+        return self.process.returncode
+
+    def close(self):
+        os.close(self.slave)
+        os.close(self.master)
+
+
+def rate_in(text):
+    return sum(int(n) for n in re.findall(r'^t: (\d+) events/s', text, re.M))
+
+
+def test_blocks():
+    """One block for each interval, of what goes on, by each kind of row."""
+    s = start('t', '-e', '*')
+    r = rs('top', '-n', '3', '-i', '0.3')
+    check(r.code == 0 and '\x1b' not in r.out, f'it ends well, without escapes: {r}')
+    blocks = r.out.split('\n\n')
+    check(len(blocks) == 4 and not blocks[3], f'three blocks: {len(blocks)}')
+    check(all(re.match(r't: \d+ events/s, \d+ lost/s; .* ns an event; paused ', b) for b in blocks[:3]), 'with sums')
+    wait_for('events', lambda: rate_in(rs('top', '-n', '4', '-i', '0.2').out) > 0)
+    names = {line.split()[0] for line in rs('top', '-n', '5', '-i', '0.3').out.splitlines() if ':' in line.split(' ')[0]}
+    check(names - {'t:'} <= EVENTS and 'sort:partition' in names, f'by event: {names}')
+    for by, head in (('source', 'SOURCE  '), ('cpu', 'SOURCE  '), ('task', 'TASK  ')):
+        r = rs('top', '--by', by, '-n', '1')
+        check(r.code == 0 and r.out.splitlines()[1].startswith(head), f'by {by}: {r.out}')
+    r = rs('top', '-e', 'pool:*', '--rows', '1', '-n', '5', '-i', '0.3')
+    check('(1 other)' in r.out and 'primes' not in r.out, f'a choice, and what has no row: {r.out}')
+    for args in ('--by', 'x'), ('-i', '0'), ('-i', 'nan'), ('-n', '-1'), ('--rows', '-7'), ('-F', 'a =='), ('a', 'b'):
+        check(rs('top', *args).code in (2, 3), f'refused: {args}')
+    s.end(signal.SIGINT)
+
+
+def test_json():
+    s = start('t', '-e', '*')
+    for by in 'event', 'source', 'cpu', 'task':
+        seen = 0
+        until = time.monotonic() + PATIENCE
+        while not seen and time.monotonic() < until:
+            r = rs('top', '--json', '--by', by, '-n', '2', '-i', '0.4')
+            rows = [json.loads(line) for line in r.out.splitlines()]
+            for row in rows:
+                DOC.check('ringside top: the sums' if row['top'] == 'total' else 'ringside top', row)
+            totals = [row for row in rows if row['top'] == 'total']
+            check(len(totals) == 2 and rows[-1] is totals[-1], 'sums end an interval')
+            seen = sum(row['top'] == by for row in rows)
+        check(seen, f'rows by {by}')
+        last = totals[-1]
+        check(last['session'] == 't' and last['paused_ns'] > 0 and last['interval_ns'] > 0, f'{last}')
+        # What was measured is what is used. On a program of this host it is known.
+        known = (last['rate'] + last['lost_rate']) * last['event_ns'] / 1e9
+        check(abs(last['cost'] - known) <= 1e-6 * (1 + known), f'the cost is that of all events: {known}')
+        of_all = [r for r in rows[rows.index(totals[0]) + 1:-1] if r['top'] == by]
+        check(sum(r['events'] for r in of_all) == last['events'], f'no event is without a row: {of_all}')
+        if by in ('source', 'cpu'):
+            check(sum(r['lost'] for r in of_all) == last['lost'], 'nor a loss')
+    s.end(signal.SIGINT)
+
+
+def test_terminal():
+    s = start('t', '-e', '*')
+    t = Terminal('top')
+    t.expect(b'by event, order: rate', b'EVENTS/S', b'sort:partition')
+    check(t.is_raw(), 'keys come one by one')
+    t.press(b'4')
+    t.expect(b'by task', b'worker')
+    t.press(b'\t')
+    t.expect(b'by event')
+    t.press(b'\x1b[Z')
+    t.expect(b'by task')
+    t.press(b's')
+    t.expect(b'order: total')
+    t.press(b'\x1b[C')
+    t.expect(b'order: losses')
+    t.press(b'\x1bOD')
+    t.expect(b'order: total')
+    t.press(b'?')
+    t.expect(b'quit', b'by event, source, vCPU or task')
+    t.press(b'?')
+    t.expect(b'PID')
+    t.press(b' ')
+    t.expect(b'HELD')
+    t.press(b'3')
+    t.expect(b'by cpu', b'HELD')
+    t.press(b'xyz\x1b[99;99X\x1b[1;1;1;1;1;1;1;1;1~\x1b[200~\xff\x00 ')
+    t.expect(b'by cpu')
+    t.press(b'')
+    t.resize(4, 20)
+    t.process.send_signal(signal.SIGWINCH)
+    wait_for('a narrow page', lambda: [p for p in t.read().split(b'\x1b[H') if p.count(b'\r\n') == 3])
+    narrow = [p for p in t.read().split(b'\x1b[H') if p.count(b'\r\n') == 3][-1]
+    lines = [re.sub(rb'\x1b\[[0-9;?]*[A-Za-z]', b'', line).strip(b'\r') for line in narrow.split(b'\n')]
+    check(all(len(line) <= 20 for line in lines), f'no line is wider than the terminal: {lines}')
+    t.press(b'\x1a')  # ^Z
+    wait_for('the stop', lambda: os.waitpid(t.process.pid, os.WUNTRACED | os.WNOHANG)[1])
+    check(termios.tcgetattr(t.slave) == t.before and LEAVE in t.read(), 'a stopped one leaves the terminal')
+    t.press(b'')
+    t.process.send_signal(signal.SIGCONT)
+    t.expect(b't: ')
+    check(t.is_raw() and ENTER in t.read(), 'and takes it again')
+    t.text = ENTER + t.text.split(ENTER)[-1]
+    os.write(t.master, b'q')
+    check(t.wait() == 0, 'q ends it')
+    t.check_restored('after q')
+    t.close()
+    s.end(signal.SIGINT)
+
+
+def test_signals():
+    """However it ends, the terminal is as it was."""
+    s = start('t', '-e', '*')
+    for how in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT:
+        t = Terminal('top')
+        t.expect(b'by event')
+        t.process.send_signal(how)
+        t.wait()
+        t.check_restored(f'after {how.name}')
+        t.close()
+    t = Terminal('top', '-n', '2', '-i', '0.2')
+    check(t.wait() == 0, '-n ends a page')
+    t.check_restored('after -n')
+    t.close()
+    t = Terminal('top')
+    t.expect(b'by event')
+    s.end(signal.SIGINT)
+    check(t.wait() == 0, 'so does the end of the session')
+    t.check_restored('after the session')
+    last = t.text[t.text.rindex(LEAVE):]
+    check(b'has ended' in last and b'EVENTS/S' in last, f'which leaves the last figures: {last}')
+    t.close()
+
+
+def test_readers():
+    """A reader that goes ends it; one that stands still does not keep it from being ended."""
+    s = start('t', '-e', '*')
+    p = rs.start('top', '-i', '0.1', stdout=subprocess.PIPE)
+    p.stdout.readline()
+    p.stdout.close()
+    check(p.wait(PATIENCE) == 0, 'a reader has gone')
+    p = rs.start('top', '-i', '0.05', '--json', '--by', 'task', stdout=subprocess.PIPE)
+    fcntl.fcntl(p.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    p.stdout.readline()
+    time.sleep(1)
+    p.send_signal(signal.SIGTERM)
+    check(p.wait(PATIENCE) == 0, 'a signal ends one that nobody reads')
+    p.stdout.close()
+    s.end(signal.SIGINT)
+
+
+run_tests([f for name, f in list(globals().items()) if name.startswith('test_')], sys.argv[3:])
