@@ -24,7 +24,7 @@ struct rs_cli_live_config {
 	void *(*take)(uint64_t now_ns, void *data);
 	void (*free_page)(void *page);
 	/*
-	 * Appends figures. `screen` NULL: as a block of lines. Else as a page of its size. `is_held`:
+	 * Appends figures: as a block of lines (`screen` NULL) or a page of its size. `is_held`:
 	 * the user has stopped it.
 	 */
 	void (*show)(const void *page, const struct rs_cli_screen *screen, bool is_held,

@@ -33,7 +33,7 @@ class Terminal:
         self.master, self.slave = os.openpty()
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.slave)
-        self.text = b''
+        self.text = self.all = b''  # since a key was pressed, and since the start
         self.process = subprocess.Popen(
             [RINGSIDE, *args], stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
             env={**os.environ, 'TERM': 'xterm'}, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -43,7 +43,9 @@ class Terminal:
 
     def read(self):
         while select.select([self.master], [], [], 0.02)[0]:
-            self.text += os.read(self.master, 65536)
+            part = os.read(self.master, 65536)
+            self.text += part
+            self.all += part
         return self.text
 
     def press(self, keys):
@@ -68,8 +70,9 @@ class Terminal:
 
     def check_restored(self, how):
         check(termios.tcgetattr(self.slave) == self.before, f'the terminal is as it was, {how}')
-        text = self.read()
-        check(text.count(ENTER) == text.count(LEAVE) and text.rindex(LEAVE) > text.rindex(ENTER),
+        self.read()
+        check(0 < self.all.count(ENTER) == self.all.count(LEAVE) and
+              self.all.rindex(LEAVE) > self.all.rindex(ENTER),
               f'and shows its first screen, {how}')
 
     def wait(self):
@@ -174,7 +177,6 @@ def test_terminal():
     t.process.send_signal(signal.SIGCONT)
     t.expect(b't: ')
     check(t.is_raw() and ENTER in t.read(), 'and takes it again')
-    t.text = ENTER + t.text.split(ENTER)[-1]
     os.write(t.master, b'q')
     check(t.wait() == 0, 'q ends it')
     t.check_restored('after q')
@@ -204,6 +206,59 @@ def test_signals():
     last = t.text[t.text.rindex(LEAVE):]
     check(b'has ended' in last and b'EVENTS/S' in last, f'which leaves the last figures: {last}')
     t.close()
+
+
+def bars(text):
+    """What each line of a histogram says, and how many marks its bar has."""
+    return {m[1].strip(): (int(m[2]), len(m[3])) for m in re.finditer(r'^  (.{32}) +(\d+) \|(@*)$', text, re.M)}
+
+
+def test_hist():
+    """Exact values of enumerations and of few amounts, else buckets; by groups; as JSON."""
+    s = start('t', '-e', 'pool:*', '-e', 'sort:*')
+
+    def until(ok, *args):
+        return wait_for(f'hist {args}', lambda: ok(r := rs('hist', *args)) and r)
+
+    r = until(lambda r: len(bars(r.out)) == 3, 'pool:take', 'kind', '-n', '1')
+    got = bars(r.out)
+    check(r.code == 0 and set(got) == {'WORDS', 'PRIMES', 'SORT'} and '\x1b' not in r.out, f'names of values: {got}')
+    most = max(n for n, _ in got.values())
+    check(all(marks == max(1, round(n * 40 / most)) for n, marks in got.values()), f'bars are as long as counts: {got}')
+    sizes = bars(until(lambda r: len(bars(r.out)) == 2, 't', 'pool:take', 'size', '-n', '1').out)
+    check(set(sizes) == {'5000', '20000'}, f'few amounts stand alone: {sizes}')
+    pivots = bars(until(lambda r: len(bars(r.out)) > 5, 'sort:partition', 'pivot', '-n', '1').out)
+    check('1048576 .. 2097151' in pivots, f'many are in buckets: {list(pivots)}')
+    r = until(lambda r: r.out.count(' of kind ') == 3, 'pool:take', 'size', '--by', 'kind', '-n', '1')
+    check('pool:take.size of kind SORT: ' in r.out, f'by groups: {r.out}')
+    r = until(lambda r: '(other)' in r.out, 'pool:*', 'event', '--rows', '1', '-n', '1')
+    check(len(bars(r.out)) == 2, f'what has no row: {r.out}')
+    r = until(lambda r: '"from"' in r.out, 'pool:take', 'size', '--by', 'kind', '--json', '-n', '2', '-i', '0.5')
+    rows = [json.loads(line) for line in r.out.splitlines()]
+    sums = [i for i, row in enumerate(rows) if 'values' in row]
+    for row in rows:
+        DOC.check('ringside hist: the sums' if 'values' in row else "Report: a value's frequency", row)
+    check(len(sums) == 2 and sums[1] == len(rows) - 1, 'sums end an interval')
+    check(sum(row['count'] for row in rows[sums[0] + 1:-1]) == rows[-1]['values'], 'and are true')
+    for args, code, word in ((('pool:tak', 'size'), 3, "did you mean 'pool:take'"), (('pool:take', 'sise'), 2, 'kind, size'),
+                             (('pool:take', 'size', '--by', 'nix'), 2, "'nix'"), (('pool:take',), 2, 'which event'),
+                             (('pool:take', 'size', 'x'), 2, 'one event'),
+                             (('pool:take', 'size', '--rows', '-5'), 2, '--rows')):
+        r = rs('hist', *args, '-n', '1')
+        check(r.code == code and word in r.err, f'refused: {args}: {r.code} {r.err}')
+    r = rs('hist', 'primes:found', 'gap', '-n', '1', '-i', '0.1')
+    check(r.code == 0 and 'no value yet' in r.out and "ringside enable t 'primes:found'" in r.err, f'one that is off: {r}')
+    t = Terminal('hist', 'sort:partition', 'depth')
+    t.expect(b'q quit', b'sort:partition.depth: ', b'|@')
+    t.press(b' ')
+    t.expect(b'HELD')
+    t.press(b'c ')
+    t.expect(b'|@')
+    os.write(t.master, b'q')
+    check(t.wait() == 0, 'q ends it')
+    t.check_restored('after q')
+    t.close()
+    s.end(signal.SIGINT)
 
 
 def test_readers():

@@ -65,6 +65,11 @@ RsTraceColumn *rs_trace_column_new(const char *name, GError **error)
 	return g_steal_pointer(&column);
 }
 
+gboolean rs_trace_column_is_common(const char *field)
+{
+	return common_of(field) != COMMON_NONE;
+}
+
 void rs_trace_column_free(RsTraceColumn *column)
 {
 	if (!column)

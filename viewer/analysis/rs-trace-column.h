@@ -57,6 +57,8 @@ RsTraceColumn *rs_trace_column_new(const char *name, GError **error);
 void rs_trace_column_free(RsTraceColumn *column);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceColumn, rs_trace_column_free)
 
+/* Whether every record has a value of that name. */
+gboolean rs_trace_column_is_common(const char *field);
 const char *rs_trace_column_name(const RsTraceColumn *column);
 /* FALSE: the event has no such value, or it is an array, or the payload lacks it. */
 gboolean rs_trace_column_get(RsTraceColumn *column, const RsTraceSample *item, RsTraceCell *out);

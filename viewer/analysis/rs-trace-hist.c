@@ -3,14 +3,24 @@
 
 #include "analysis/rs-trace-keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define OCTAVES 65u              /* 0; 1; 2 to 3; … */
 #define LEAST ((guint64)1 << 63) /* the greatest amount below 0, without its sign */
 
+typedef struct {
+	guint64 number; /* without its sign */
+	gboolean is_negative;
+	guint64 count;
+} Amount;
+
 /* One histogram. */
 typedef struct {
 	guint64 count, amounts;
+	Amount few[RS_TRACE_HIST_FEW]; /* all that there were, while they are few */
+	guint n_few;
+	gboolean are_many;
 	double sum, least, greatest;
 	guint64 above[OCTAVES], below[OCTAVES]; /* amounts, and those that are negative */
 	RsTraceKeys *keys;                      /* of all else; NULL: none */
@@ -18,6 +28,7 @@ typedef struct {
 
 struct _RsTraceHist {
 	RsTraceColumn *field, *by;
+	gboolean shows_few;
 	Counts all;          /* without groups */
 	RsTraceKeys *groups; /* of Counts */
 };
@@ -55,9 +66,30 @@ void rs_trace_hist_free(RsTraceHist *hist)
 	g_free(hist);
 }
 
+void rs_trace_hist_set_few(RsTraceHist *hist)
+{
+	hist->shows_few = TRUE;
+}
+
 static guint octave_of(guint64 value)
 {
 	return value ? 64u - (guint)__builtin_clzll(value) : 0;
+}
+
+static void add_few(Counts *counts, guint64 number, gboolean negative)
+{
+	for (guint i = 0; i < counts->n_few; i++) {
+		Amount *amount = &counts->few[i];
+
+		if (amount->number != number || amount->is_negative != negative)
+			continue;
+		amount->count++;
+		return;
+	}
+	if (counts->n_few == RS_TRACE_HIST_FEW)
+		counts->are_many = TRUE;
+	else
+		counts->few[counts->n_few++] = (Amount){number, negative, 1};
 }
 
 static void add_amount(Counts *counts, const RsTraceCell *cell)
@@ -65,6 +97,8 @@ static void add_amount(Counts *counts, const RsTraceCell *cell)
 	gboolean negative = cell->kind == RS_TRACE_CELL_SIGNED && (gint64)cell->number < 0;
 	double value = negative ? (double)(gint64)cell->number : (double)cell->number;
 
+	if (!counts->are_many)
+		add_few(counts, negative ? -cell->number : cell->number, negative);
 	if (negative)
 		counts->below[octave_of(-cell->number)]++;
 	else
@@ -145,6 +179,34 @@ static void add_buckets(GArray *rows, const Counts *counts)
 		add_bucket(rows, i, FALSE, counts->above[i]);
 }
 
+static int compare_amounts(gconstpointer a, gconstpointer b)
+{
+	const Amount *x = a, *y = b;
+
+	if (x->is_negative != y->is_negative)
+		return x->is_negative ? -1 : 1;
+	if (x->number == y->number)
+		return 0;
+	return (x->number < y->number) != x->is_negative ? -1 : 1;
+}
+
+/* Each amount by itself. */
+static void add_amounts(GArray *rows, const Counts *counts)
+{
+	Amount few[RS_TRACE_HIST_FEW];
+
+	memcpy(few, counts->few, sizeof(few));
+	qsort(few, counts->n_few, sizeof(*few), compare_amounts);
+	for (guint i = 0; i < counts->n_few; i++) {
+		const RsTraceHistRow row = {.is_negative = few[i].is_negative,
+					    .low = few[i].number,
+					    .high = few[i].number,
+					    .count = few[i].count};
+
+		g_array_append_val(rows, row);
+	}
+}
+
 static int compare_keys(gconstpointer a, gconstpointer b)
 {
 	const RsTraceKey *x = *(RsTraceKey *const *)a, *y = *(RsTraceKey *const *)b;
@@ -176,7 +238,7 @@ static void add_keys(GArray *rows, const Counts *counts)
 	}
 }
 
-static RsTraceHistGroup *group_new(const Counts *counts, const RsTraceKey *key)
+static RsTraceHistGroup *group_new(const Counts *counts, const RsTraceKey *key, gboolean shows_few)
 {
 	RsTraceHistGroup *group = g_new0(RsTraceHistGroup, 1);
 
@@ -189,7 +251,10 @@ static RsTraceHistGroup *group_new(const Counts *counts, const RsTraceKey *key)
 	group->greatest = counts->greatest;
 	group->rows = g_array_new(FALSE, TRUE, sizeof(RsTraceHistRow));
 	g_array_set_clear_func(group->rows, row_clear);
-	add_buckets(group->rows, counts);
+	if (shows_few && !counts->are_many)
+		add_amounts(group->rows, counts);
+	else
+		add_buckets(group->rows, counts);
 	add_keys(group->rows, counts);
 	return group;
 }
@@ -215,12 +280,42 @@ gboolean rs_trace_hist_result(const RsTraceHist *hist, GPtrArray **groups, GErro
 		return FALSE;
 	*groups = g_ptr_array_new_with_free_func(group_free);
 	if (!keys)
-		g_ptr_array_add(*groups, group_new(&hist->all, NULL));
+		g_ptr_array_add(*groups, group_new(&hist->all, NULL, hist->shows_few));
 	for (guint i = 0; keys && i < keys->len; i++) {
 		const RsTraceKey *key = keys->pdata[i];
 
-		g_ptr_array_add(*groups, group_new(key->value, key));
+		g_ptr_array_add(*groups, group_new(key->value, key, hist->shows_few));
 	}
 	g_ptr_array_sort(*groups, compare_groups);
 	return TRUE;
+}
+
+/* ---- the first of it ---- */
+
+static void fold_rows(GArray *rows, guint max)
+{
+	RsTraceHistRow rest = {.is_other = TRUE};
+	guint labels = 0, i = 0;
+
+	while (i < rows->len) {
+		const RsTraceHistRow *row = &g_array_index(rows, RsTraceHistRow, i);
+
+		if (!row->label || (!row->is_other && labels++ < max)) {
+			i++;
+			continue;
+		}
+		rest.count += row->count;
+		g_array_remove_index(rows, i);
+	}
+	rest.label = g_strdup("(other)");
+	if (rest.count)
+		g_array_append_val(rows, rest);
+	else
+		g_free(rest.label);
+}
+
+void rs_trace_hist_fold(GPtrArray *groups, guint max)
+{
+	for (guint i = 0; max && i < groups->len; i++)
+		fold_rows(((RsTraceHistGroup *)groups->pdata[i])->rows, max);
 }

@@ -15,6 +15,7 @@
 G_BEGIN_DECLS
 
 #define RS_TRACE_HIST_KEYS 8192u
+#define RS_TRACE_HIST_FEW 16u
 #define RS_TRACE_HIST_GROUPS 128u
 #define RS_TRACE_HIST_GROUP_KEYS 256u
 
@@ -46,12 +47,22 @@ RsTraceHist *rs_trace_hist_new(const char *field, const char *by, GError **error
 void rs_trace_hist_free(RsTraceHist *hist);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceHist, rs_trace_hist_free)
 
+/*
+ * While there are no more than RS_TRACE_HIST_FEW different amounts, each has a row of its own, and
+ * not a bucket.
+ */
+void rs_trace_hist_set_few(RsTraceHist *hist);
 void rs_trace_hist_add(RsTraceHist *hist, const RsTraceSample *item);
 /*
  * All groups, that with the most values first and the others last; to be unrefed. FALSE: it is of a
  * field that no event has had.
  */
 gboolean rs_trace_hist_result(const RsTraceHist *hist, GPtrArray **groups, GError **error);
+/*
+ * Of a result: leaves each group's `max` most frequent values that are no amounts (0: all), and
+ * sums up the rest in "(other)".
+ */
+void rs_trace_hist_fold(GPtrArray *groups, guint max);
 
 G_END_DECLS
 

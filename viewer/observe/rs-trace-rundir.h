@@ -41,8 +41,9 @@ typedef struct {
 	gboolean live; /* its process has it locked */
 	pid_t pid;
 	gint64 started;     /* unix seconds */
-	char *said;         /* RS_TRACE_RUNDIR_*, what its process said last of its end; or NULL */
 	GPtrArray *sources; /* of RsTraceRundirSource, those that it started; never NULL */
+	/* RS_TRACE_RUNDIR_*, what its process said last of its end; NULL: nothing. */
+	char *said;
 } RsTraceRundirEntry;
 
 RsTraceRundirEntry *rs_trace_rundir_entry_new(const char *name);

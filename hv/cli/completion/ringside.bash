@@ -109,7 +109,7 @@ _ringside()
 		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	run | report | diff | export | test) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
-	enable | disable | filter | format | list)
+	enable | disable | filter | format | hist | list)
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;

@@ -77,6 +77,51 @@ static void test_negative_amounts(void)
 	test_items_clear(&items);
 }
 
+/* Few amounts have a row each, in their order, until there are too many of them. */
+static void test_few(void)
+{
+	g_autoptr(RsTraceHist) hist = rs_trace_hist_new("demo:all.s", NULL, NULL);
+	g_autofree char *few = NULL, *many = NULL;
+	TestItems items;
+
+	test_items_init(&items);
+	rs_trace_hist_set_few(hist);
+	for (guint i = 0; i < RS_TRACE_HIST_FEW + 4; i++) {
+		const gint32 s = i < 4 ? (gint32[]){7, -2, 7, -9}[i] : (gint32)i + 100;
+
+		memcpy(items.all->data + 8, &s, sizeof(s));
+		rs_trace_hist_add(hist, test_items_all(&items, 9, 1));
+		if (i == 3)
+			few = show(hist);
+	}
+	g_assert_cmpstr(few, ==, "-9-9=1 -2-2=1 7-7=2 ");
+	many = show(hist);
+	g_assert_cmpstr(many, ==, "-8-15=1 -2-3=1 4-7=2 8-15=0 16-31=0 32-63=0 64-127=16 ");
+	test_items_clear(&items);
+}
+
+static void test_fold(void)
+{
+	g_autoptr(RsTraceHist) hist = rs_trace_hist_new("PID", NULL, NULL);
+	g_autoptr(GPtrArray) groups = NULL;
+	const RsTraceHistRow *rest;
+	GArray *rows;
+	TestItems items;
+
+	test_items_init(&items);
+	for (guint i = 0; i < RS_TRACE_HIST_KEYS + 50; i++)
+		rs_trace_hist_add(hist, test_items_switch(&items, i, i < 100 ? 3 : i, 0, i));
+	g_assert_true(rs_trace_hist_result(hist, &groups, NULL));
+	rs_trace_hist_fold(groups, 2);
+	rows = ((RsTraceHistGroup *)groups->pdata[0])->rows;
+	g_assert_cmpuint(rows->len, ==, 3);
+	g_assert_cmpstr(g_array_index(rows, RsTraceHistRow, 0).label, ==, "3");
+	rest = &g_array_index(rows, RsTraceHistRow, 2);
+	g_assert_true(rest->is_other);
+	g_assert_cmpuint(rest->count, ==, RS_TRACE_HIST_KEYS + 50 - 101);
+	test_items_clear(&items);
+}
+
 /* The least number of all has a bucket of its own, and one end of it. */
 static void test_the_least_amount(void)
 {
@@ -188,5 +233,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/analysis/hist/keys", test_keys_and_groups);
 	g_test_add_func("/analysis/hist/bounds", test_bounds);
 	g_test_add_func("/analysis/hist/nobody", test_a_field_that_nobody_has);
+	g_test_add_func("/analysis/hist/few", test_few);
+	g_test_add_func("/analysis/hist/fold", test_fold);
 	return g_test_run();
 }
