@@ -32,7 +32,7 @@ static void tell(const char *line)
 __attribute__((visibility("default"))) void (*const rs_hosted_tell)(const char *line) = tell;
 
 /* Our own, whichever of that name others find. */
-extern __typeof__(rs_hosted_tell) tell_here
+extern __typeof__(rs_hosted_tell) rs_hosted_tell_here
 	__attribute__((alias("rs_hosted_tell"), visibility("hidden")));
 
 void rs_hosted_may_tell(bool can)
@@ -67,7 +67,7 @@ static void (*const *found(void))(const char *line)
 
 bool rs_hosted_is_whole(void)
 {
-	return found() == &tell_here;
+	return found() == &rs_hosted_tell_here;
 }
 
 void rs_hosted_refuse(const void *inside)
