@@ -8,6 +8,7 @@
 #include "seed.h"
 #include "analysis/rs-trace-diff.h"
 #include "analysis/rs-trace-hist.h"
+#include "analysis/rs-trace-top.h"
 #include "analysis/rs-trace-stacks.h"
 #include "filter/rs-trace-selection.h"
 #include "../unit/decode/build.h"
@@ -74,6 +75,7 @@ struct figures {
 	RsTraceHist *hist;
 	RsTraceLatency *latency;
 	RsTraceStacks *stacks;
+	RsTraceTop *top;
 	guint64 events;
 };
 
@@ -89,12 +91,8 @@ static void check_groups(const RsTraceLatency *latency, guint64 pairs)
 		abort();
 }
 
-static void check_hist(const RsTraceHist *hist)
+static void check_sums(const GPtrArray *groups)
 {
-	g_autoptr(GPtrArray) groups = NULL;
-
-	if (!rs_trace_hist_result(hist, &groups, NULL))
-		return;
 	for (guint i = 0; i < groups->len; i++) {
 		const RsTraceHistGroup *group = groups->pdata[i];
 		guint64 sum = 0;
@@ -104,6 +102,63 @@ static void check_hist(const RsTraceHist *hist)
 		if (sum != group->count)
 			abort();
 	}
+}
+
+/* Also of few values, and when only the first of them are left. */
+static void check_hist(RsTraceHist *hist)
+{
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GPtrArray) groups = NULL;
+
+		if (!rs_trace_hist_result(hist, &groups, NULL))
+			return;
+		check_sums(groups);
+		rs_trace_hist_fold(groups, 1);
+		check_sums(groups);
+		rs_trace_hist_set_few(hist);
+	}
+}
+
+/* What came has a row of each kind, whether some rows are left out or not. */
+static void check_top(RsTraceTop *top, guint64 events)
+{
+	g_autoptr(RsTraceTopPage) page = rs_trace_top_take(top, 1);
+
+	if (page->all.events != events)
+		abort();
+	for (guint i = 0; i < RS_TRACE_TOP_KINDS * RS_TRACE_TOP_SORTS; i++) {
+		const RsTraceTopBy by = i % RS_TRACE_TOP_KINDS;
+		g_autoptr(GPtrArray) rows =
+			rs_trace_top_rows(page, by, i / RS_TRACE_TOP_KINDS, i % 3);
+		guint64 sum = 0, lost = 0;
+
+		for (guint k = 0; k < rows->len; k++) {
+			sum += ((const RsTraceTopRow *)rows->pdata[k])->all.events;
+			lost += ((const RsTraceTopRow *)rows->pdata[k])->all.lost;
+		}
+		if (sum != events || ((by == RS_TRACE_TOP_SOURCE || by == RS_TRACE_TOP_CPU) &&
+				      lost != page->all.lost))
+			abort();
+	}
+}
+
+static double cost_of(guint32 number, gpointer data)
+{
+	return number % 2 ? 20 : -1;
+}
+
+static void add_top(RsTraceTop *top, const RsTraceSample *item)
+{
+	const RsTraceOrigin origin = {.number = item->source_index};
+	RsTraceRecord record = *item->record;
+	RsTraceSample with = *item;
+
+	record.origin = &origin;
+	with.record = &record;
+	rs_trace_top_add(top, &with);
+	/* Intervals of any length, none too. */
+	if (record.ns % 7 == 0)
+		rs_trace_top_page_free(rs_trace_top_take(top, record.ns));
 }
 
 static void check(const struct figures *f)
@@ -119,6 +174,7 @@ static void check(const struct figures *f)
 		folded += g_array_index(stacks, RsTraceStacksRow, i).count;
 	if (sum != f->events || folded != f->events || rs_trace_diff_exceeds(diff, 0))
 		abort();
+	check_top(f->top, f->events);
 	if (f->hist)
 		check_hist(f->hist);
 	if (f->latency) {
@@ -141,6 +197,7 @@ static void add(struct figures *f, const RsTraceSample *item)
 	rs_trace_stat_add(f->stat, item);
 	rs_trace_stat_add(f->again, item);
 	rs_trace_stacks_add(f->stacks, item);
+	add_top(f->top, item);
 	if (f->hist)
 		rs_trace_hist_add(f->hist, item);
 	if (f->latency)
@@ -222,6 +279,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		NULL);
 	f.stat = rs_trace_stat_new();
 	f.again = rs_trace_stat_new();
+	f.top = rs_trace_top_new(cost_of, NULL);
 	f.stacks = rs_trace_stacks_new();
 	f.hist = rs_trace_hist_new(texts[3], *texts[5] ? texts[5] : NULL, NULL);
 	f.latency = rs_trace_latency_new(texts[4], *texts[5] ? texts[5] : NULL, NULL);
@@ -234,6 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rs_trace_selection_free(f.selection);
 	rs_trace_stat_free(f.stat);
 	rs_trace_stat_free(f.again);
+	rs_trace_top_free(f.top);
 	rs_trace_stacks_free(f.stacks);
 	rs_trace_hist_free(f.hist);
 	rs_trace_latency_free(f.latency);

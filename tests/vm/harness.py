@@ -78,7 +78,7 @@ class Ringside:
         """What `ps` shows once all have answered. It waits 2 s, and a machine may be slower."""
         def all_of_them():
             shown.append(self.json('ps'))
-            return all(s['state'] not in ('no answer', 'starting') for s in shown[-1])
+            return all(s['state'] not in ('no answer', 'starting', 'ending') for s in shown[-1])
         shown = []
         wait_for('answers to ps', all_of_them)
         return shown[-1]

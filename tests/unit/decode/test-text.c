@@ -175,6 +175,22 @@ static void test_columns(void)
 		   "                -0       [000] .....     0.000000: sys:ev: \n");
 }
 
+/* A guest's bytes make no colours, and ours end where they should. */
+static void test_colors(void)
+{
+	RsTraceRecord record = {.event = &event, .pid = 1, .ring = 2, .ns = 3000};
+
+	check_line(record, "a\x1b[1m", "src", RS_TRACE_TEXT_COLOR,
+		   "\033[32m        a\\x1b[1m\033[0m-1       [002] .....     0.000003: "
+		   "\033[1;36msrc/sys:ev: \033[0m\n");
+	record = (RsTraceRecord){.kind = RS_TRACE_RECORD_LOSS, .ring = 3, .lost = 214};
+	check_line(record, "x", "src", RS_TRACE_TEXT_COLOR,
+		   "\033[1;31msrc/CPU:3 [LOST 214 EVENTS]\033[0m\n");
+	record = (RsTraceRecord){.kind = RS_TRACE_RECORD_BOOT, .when.boot = 4, .ns = 5000006999};
+	check_line(record, "x", NULL, RS_TRACE_TEXT_COLOR,
+		   "\033[1;33m[BOOT 4 AT 5.000007]\033[0m\n");
+}
+
 /* Escapes make a name longer: what they take is taken from the blanks, and from nothing else. */
 static void test_escaped_names(void)
 {
@@ -387,6 +403,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/text/dynamic-bytes", test_dynamic_bytes);
 	g_test_add_func("/decode/text/flags", test_flags);
 	g_test_add_func("/decode/text/columns", test_columns);
+	g_test_add_func("/decode/text/colors", test_colors);
 	g_test_add_func("/decode/text/escaped-names", test_escaped_names);
 	g_test_add_func("/decode/text/kinds", test_kinds);
 	g_test_add_func("/decode/text/symbols", test_symbols);
