@@ -326,6 +326,48 @@ def test_looks():
     s.end(signal.SIGINT)
 
 
+def test_other_user():
+    """Root uses another user's sessions as that user, also where no runtime directory is set."""
+    uid = 40000 + os.getpid() % 20000
+    who = {'user': uid, 'group': uid, 'extra_groups': [], 'cwd': '/', 'stdin': subprocess.DEVNULL,
+           'env': {k: v for k, v in os.environ.items() if k != 'XDG_RUNTIME_DIR'}}
+    command = [os.path.abspath(p) for p in (RINGSIDE, GUEST.split()[0])]
+
+    def ask(*args, **more):
+        return subprocess.run([command[0], *args], capture_output=True, text=True, timeout=PATIENCE, **{**who, **more})
+
+    try:
+        ask('--version')
+    except PermissionError as error:
+        print('skipped:', error)
+        return
+    theirs = f'/tmp/ringside-{uid}'
+    p = subprocess.Popen([command[0], 'run', '--name', 'o', '-q', '-e', SOME, '--hosted', command[1], '60'], **who,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for('its session', lambda: ' running ' in ask('ps').stdout)
+        check(os.stat(theirs).st_uid == uid and os.stat(theirs).st_mode & 0o777 == 0o700, 'it is theirs alone')
+        check(SOME in ask('trace', '-n', '1').stdout, 'root reads its trace as that user')
+        # A directory of another user is refused, whoever we are, and so is a link to one.
+        base = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'of-another')
+        there = os.path.join(base, 'ringside')
+        os.makedirs(there)
+        os.chown(there, uid, uid)
+        refused = subprocess.run([command[0], 'ps'], capture_output=True, text=True,
+                                 env={**os.environ, 'XDG_RUNTIME_DIR': base})
+        check(refused.returncode == 1 and 'with sudo -u' in refused.stderr, f'the message says how: {refused}')
+        os.rmdir(there)
+        os.symlink(theirs, there)
+        refused = subprocess.run([command[0], 'ps'], capture_output=True, text=True,
+                                 env={**os.environ, 'XDG_RUNTIME_DIR': base})
+        check(refused.returncode == 1 and 'only you can write' in refused.stderr, f'no link is followed: {refused}')
+        check(ask('stop', 'o').returncode == 0 and p.wait(PATIENCE) is not None, 'and ends it')
+    finally:
+        p.kill()
+        p.wait()
+        shutil.rmtree(theirs, ignore_errors=True)
+
+
 def test_control():
     """Commands from another terminal while the session runs."""
     g = Running('c', '--ring-size', '4M')
@@ -703,7 +745,10 @@ def main():
     need(KIND)
     tests = [test_run, test_filter, test_filter_forms, test_views, test_providers, test_sites, test_looks,
              test_control, test_signals, test_modes]
-    tests += [test_both_signalled, test_words] if KIND == 'hosted' else [test_functions, test_ends, test_console]
+    if KIND == 'hosted':
+        tests += [test_both_signalled, test_words, test_other_user]
+    else:
+        tests += [test_functions, test_ends, test_console]
     if KIND == 'tcg':
         tests.append(test_attach)
     run_tests(tests, sys.argv[4:])
