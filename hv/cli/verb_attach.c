@@ -219,6 +219,7 @@ static int attach_other(const struct options *o)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	g_autoptr(RsTraceRundirEntry) made = NULL, dead = NULL;
+	bool keep;
 	int code = fill_memory(o, &memory, &err);
 
 	if (!code)
@@ -247,9 +248,10 @@ static int attach_other(const struct options *o)
 		runner.claim = claim;
 		code = rs_runner_run(session, &runner);
 	}
-	/* What could not be put right is tried again. */
+	/* What could not be put right is tried again. A program is found by its id. */
 	made = rs_trace_rundir_find(rs_rundir_claim_name(claim), NULL);
-	rs_rundir_release(claim, made && rs_launch_lives(made));
+	keep = made && (rs_machine_is_process(via) ? rs_launch_owes(made) : rs_launch_lives(made));
+	rs_rundir_release(claim, keep);
 	return code;
 }
 
@@ -436,7 +438,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 const struct rs_verb rs_verb_attach = {
 	.name = "attach",
 	.args = "NAME | [-c URI] DOMAIN | --qmp SOCKET | --pid PID | --shm PATH",
-	.summary = "trace what runs already, or take up guests whose session died",
+	.summary = "trace what runs already, or take up what a session that died has left",
 	.details =
 		"Puts the guests' text right by the journals that were left, then traces as `run` "
 		"does. The\n"
@@ -444,6 +446,7 @@ const struct rs_verb rs_verb_attach = {
 		"them; --new\n"
 		"leaves them out. Ctrl-C detaches: the guest runs on, restored, and can be "
 		"attached "
-		"again.",
+		"again.\n"
+		"PID is that of a QEMU, or of a program that is linked with ringside-hosted.",
 	.run = run,
 };

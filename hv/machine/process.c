@@ -26,12 +26,15 @@
 #define TABLES (4ull << 20)       /* beside the rings … */
 #define RING_TABLES (64ull << 10) /* … and for each of them */
 #define MEMFD "/memfd:"
+#define PATIENCE_US (5 * G_USEC_PER_SEC)
+#define LOOK_US 20000
 
 struct process {
 	pid_t pid;
 	uint64_t start;
 	int fd;    /* the memory */
-	bool door; /* nobody has laid it out */
+	bool door; /* the agent has made it for us */
+	bool left; /* it has such a file, in which a session was: it will make another at once */
 	uint32_t owner;
 };
 
@@ -129,6 +132,14 @@ static bool is_given(int fd, uint32_t owner)
 	return given;
 }
 
+/* Nobody has made regions in it. */
+static bool is_new(int fd)
+{
+	uint64_t word = 1;
+
+	return pread(fd, &word, sizeof(word), 0) == (ssize_t)sizeof(word) && !word;
+}
+
 /* Whether `path`, a link that means `name`, is the memory that is looked for; then it is open. */
 static bool take_file(struct process *process, const char *path, const char *name)
 {
@@ -139,8 +150,9 @@ static bool take_file(struct process *process, const char *path, const char *nam
 	process->fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (process->fd < 0)
 		return false;
-	if (process->door || is_given(process->fd, process->owner))
+	if (process->door ? is_new(process->fd) : is_given(process->fd, process->owner))
 		return true;
+	process->left |= process->door;
 	close(process->fd);
 	process->fd = -1;
 	return false;
@@ -185,6 +197,9 @@ static int find_memory(struct process *process, struct rs_error *err)
 	}
 	if (!ret)
 		return 0;
+	if (process->left)
+		return rs_error_set(err, EAGAIN, "the agent of process %d does not answer",
+				    (int)process->pid);
 	if (first == -EACCES)
 		return rs_error_set(err, EACCES, "process %d belongs to somebody else",
 				    (int)process->pid);
@@ -200,6 +215,19 @@ int rs_machine_process_has_agent(pid_t pid, struct rs_error *err)
 
 	if (!ret)
 		close(process.fd);
+	return ret == -EAGAIN ? 0 : ret;
+}
+
+/* An agent looks ten times a second whether its session is still there. */
+static int await_memory(struct process *process, struct rs_error *err)
+{
+	gint64 until = g_get_monotonic_time() + PATIENCE_US;
+	int ret;
+
+	while ((ret = find_memory(process, err)) == -EAGAIN && g_get_monotonic_time() < until) {
+		process->left = false;
+		g_usleep(LOOK_US);
+	}
 	return ret;
 }
 
@@ -297,8 +325,14 @@ static int take_memory(struct process *process, const struct rs_machine_memory_w
 
 	if (lock < 0)
 		return rs_error_prefix(err, "process %d", (int)process->pid);
-	ret = process->door ? open_door(process, memory, &machine->regions, err)
-			    : rs_regions_open(process->fd, &machine->regions, err);
+	/* Another session may have come and gone since we looked: the agent may be in there. */
+	if (process->door && !is_new(process->fd))
+		ret = rs_error_set(err, EAGAIN, "process %d had another session just now",
+				   (int)process->pid);
+	else if (process->door)
+		ret = open_door(process, memory, &machine->regions, err);
+	else
+		ret = rs_regions_open(process->fd, &machine->regions, err);
 	if (ret) {
 		close(lock);
 		return ret;
@@ -370,7 +404,7 @@ int rs_machine_reach_process(const struct rs_machine_reach *wish, struct rs_mach
 		return rs_error_set(err, EINVAL, "no way is known to '%s'", wish->via);
 	if (!rs_machine_process_lives(wish->via))
 		return rs_error_set(err, ESRCH, "process %d has ended", (int)process.pid);
-	ret = find_memory(&process, err);
+	ret = await_memory(&process, err);
 	if (!ret)
 		ret = take_memory(&process, &wish->memory, &machine, err);
 	if (!ret)

@@ -35,7 +35,8 @@ int rs_machine_process_has_agent(pid_t pid, struct rs_error *err);
 
 /*
  * As rs_machine_reach(). -ESRCH: it has ended; -ENOENT: it has no such memory (any more); -EBUSY:
- * a session has the memory. Others: as rs_regions_open(), rs_region_fit() and rs_hosted_attach().
+ * a session has the memory; -EAGAIN: its agent does not answer. Others: as rs_regions_open(),
+ * rs_region_fit() and rs_hosted_attach().
  */
 int rs_machine_reach_process(const struct rs_machine_reach *wish, struct rs_machine *out,
 			     struct rs_error *err);

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from harness import Background, Ringside, check, run_tests, wait_for
@@ -57,6 +58,10 @@ def recorded(session):
     before = written()
     wait_for('records', lambda: written() > before)
     return True
+
+
+def recorded_by(name):
+    return wait_for('records', lambda: sum(cpu['entries'] for cpu in rs.json('stat', name)['cpus']))
 
 
 def switch(session):
@@ -236,6 +241,80 @@ def test_sweep():
         wait_for('its end', lambda: not states())
 
 
+def program(*args, **more):
+    p = subprocess.Popen([DEMO, *(args or ['600'])], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **more)
+    wait_for('the program', lambda: len(os.listdir(f'/proc/{p.pid}/task')) > 2)
+    return p
+
+
+def test_attach_pid():
+    """A program that was started without a session is attached, detached, and attached again."""
+    p = program()
+    pid = str(p.pid)
+    check(not patched(p.pid), 'its text is as in its file')
+    for i in range(4):
+        r = attach('--pid', pid)
+        check('itself' in r.err, f'round {i}: it patches itself: {r.err}')
+        wait_for('its text', lambda: not patched(p.pid))
+        check(states() == {}, 'nothing is left of that session')
+    files = len(os.listdir(f'/proc/{pid}/fd'))
+    check(files < 10, f'it has {files} files open')
+    a = Background(rs, 'attach', '-q', '-e', ALL, '--pid', pid, ready=lambda: states().get('hosted-demo') == 'running')
+    wait_for('patches', lambda: patched(p.pid))
+    check(status(p.pid, 'TracerPid') == '0', 'nobody traces it by ptrace')
+    r = rs('attach', '--pid', pid)
+    check(r.code == 1 and "session 'hosted-demo' has it already" in r.err, f'it has a session: {r.err}')
+    a.process.kill()
+    a.process.wait()
+    wait_for('its text', lambda: not patched(p.pid))
+    check(states() == {'hosted-demo': 'lost'}, 'after a kill -9 it has put its own text right')
+    attach('hosted-demo')
+    attach('--pid', pid)
+    r = rs('attach', '--name', 'x', '--pid', pid)
+    check(r.code == 1 and "'ringside attach hosted-demo' takes it up" in r.err, f'another name: {r.err}')
+    check(rs('stop', 'hosted-demo').code == 0 and states() == {}, 'stop forgets the one that died')
+    a = Background(rs, 'attach', '-q', '--name', 'x', '-e', ALL, '--pid', pid,
+                   ready=lambda: states().get('x') == 'running')
+    check(recorded_by('x'), 'with a name of its own')
+    p.send_signal(signal.SIGSTOP)
+    check(rs('stop', 'x').code == 0 and a.end()[0] == 0, 'a session ends though its program is stopped')
+    wait_for('the stop', lambda: status(p.pid, 'State') == 'T')
+    r = rs('attach', '-q', '--pid', pid)
+    check(r.code == 1 and 'does not answer' in r.err, f'it cannot be attached meanwhile: {r.err}')
+    p.send_signal(signal.SIGCONT)
+    wait_for('its text', lambda: not patched(p.pid))
+    attach('--pid', pid)
+    p.kill()
+    p.wait()
+    wait_for('all sessions to be forgotten', lambda: not states())
+
+
+def test_not_attached():
+    """Processes that cannot be attached, and the reasons."""
+    p = program(env=os.environ | {'RINGSIDE_REGION': ''})
+    check(len(os.listdir(f'/proc/{p.pid}/task')) == 3, 'it has no thread of ours')
+    for pid in (p.pid, os.getpid()):
+        r = rs('attach', '--pid', str(pid))
+        check(r.code == 1 and 'holds no agent' in r.err and 'no QEMU' in r.err, f'{pid}: {r.err}')
+    p.kill()
+    p.wait()
+    r = rs('attach', '--pid', str(p.pid))
+    check(r.code == 1 and 'no process' in r.err, f'it has ended: {r.err}')
+    if os.geteuid():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        mine, other = program(), program(user=65534, group=65534, extra_groups=[])
+        r = subprocess.run([RINGSIDE, 'attach', '--pid', str(mine.pid)], user=65534, group=65534, extra_groups=[],
+                           env=os.environ | {'XDG_RUNTIME_DIR': folder}, capture_output=True, text=True)
+        check(r.returncode == 1 and 'belongs to somebody else' in r.stderr, f"root's: {r.stderr}")
+        attach('--pid', str(other.pid))
+        for p in (mine, other):
+            p.kill()
+            p.wait()
+    rs('ps')
+
+
 # Traces the process, and says so, until its input ends.
 TRACER = """
 import ctypes, sys
@@ -269,7 +348,7 @@ def test_put_right_later():
 
 def main():
     run_tests([test_debugger, test_strace, test_leaks, test_ways, test_killed, test_put_right_later, test_take_up,
-               test_sweep], sys.argv[4:])
+               test_sweep, test_attach_pid, test_not_attached], sys.argv[4:])
 
 
 main()

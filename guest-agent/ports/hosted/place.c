@@ -333,6 +333,32 @@ int rs_hosted_find_place(struct rs_hosted_place *place)
 	return err;
 }
 
+int rs_hosted_take_door(int fd, struct rs_hosted_place *place)
+{
+	return take_in(fd, place, false);
+}
+
+/* What lay there is freed, and late stores go to memory that nobody reads. */
+static void replace_by_nothing(uint8_t *at, uint64_t size)
+{
+	if (at)
+		mmap(at, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+void rs_hosted_retire_place(struct rs_hosted_place *place)
+{
+	static struct rs_hosted_place last;
+
+	rs_hosted_leave_place(place);
+	rs_hosted_forget_host(place);
+	replace_by_nothing(last.region, last.region_size);
+	if (place->memory)
+		munmap(place->memory, place->directory_size);
+	last = *place;
+	*place = (struct rs_hosted_place){.fd = -1};
+}
+
 int rs_hosted_find_kernel_place(struct rs_hosted_place *place)
 {
 	int fd = open_memory();

@@ -40,6 +40,13 @@ struct rs_hosted_place {
  * -RS_E*.
  */
 int rs_hosted_find_place(struct rs_hosted_place *place);
+/* In memory that a host has made for this process alone, in `fd`, which it takes over. As above. */
+int rs_hosted_take_door(int fd, struct rs_hosted_place *place);
+/*
+ * Gives up a place whose host has gone. Threads may still be inside an event, so the memory of this
+ * place stays until the next one is given up.
+ */
+void rs_hosted_retire_place(struct rs_hosted_place *place);
 /*
  * For a process that stands for the kernel: where the environment says, else at PCI. It takes the
  * kernel's region if there is one. A kernel takes it away at any time. Returns as above.

@@ -4,6 +4,7 @@
 #include "rs_hosted.h"
 
 #include "copy.h"
+#include "door.h"
 #include "image.h"
 #include "place.h"
 #include "rs_port.h"
@@ -28,10 +29,10 @@
 static RS_PROVIDER(provider, NULL);
 
 static struct {
-	bool active;
-	bool child; /* we are a fork of the process that attached */
+	bool started; /* it has a region, or waits for one */
+	bool child;   /* we are a fork of the process that has started */
 	bool greeted;
-	uint32_t host_gone;
+	uint32_t active; /* it has a region */
 	int doorbell;
 	struct rs_hosted_place place;
 } hosted = {.doorbell = -1, .place.fd = -1};
@@ -94,6 +95,12 @@ static void become_child(void)
 {
 	hosted.child = true;
 	rs_hosted_may_tell(false);
+	rs_door_forget();
+}
+
+static bool is_active(void)
+{
+	return rs_load_acquire(&hosted.active);
 }
 
 /* The caller's name, or a valid name that is made from the program's. */
@@ -150,7 +157,7 @@ static int attach(const char *name, bool self)
  */
 static void at_exit(void)
 {
-	if (hosted.active && !hosted.child)
+	if (is_active() && !hosted.child)
 		rs_hosted_leave_place(&hosted.place);
 }
 
@@ -163,8 +170,8 @@ static bool host_lives(void)
 /* Our text is as in its file again. */
 static void host_gone(void)
 {
-	rs_hosted_leave_place(&hosted.place);
-	rs_store_release(&hosted.host_gone, 1);
+	rs_store_release(&hosted.active, 0);
+	rs_hosted_retire_place(&hosted.place);
 }
 
 /* Whether the environment names a memory. */
@@ -175,64 +182,106 @@ static bool region_named(void)
 	return rs_hosted_number("RINGSIDE_REGION_FD") >= 0 || (path && *path);
 }
 
-static int start(const char *name, const struct rs_event *events)
+/* Attaches in the place that was found. *self: the program patches its own text. */
+static int take_part(const char *name, bool *self)
 {
 	uint32_t flags = 0;
+	int ret;
+
+	hosted.doorbell = find_doorbell();
+	/* An error is rs_agent_init()'s to tell. */
+	rs_agent_region_flags(hosted.place.region, hosted.place.region_size, &flags);
+	*self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
+		(flags & RS_CONTROL_SELF_PATCH);
+	/* Where the host patches us, a later session puts our text back. */
+	if (!hosted.place.by_module && (!*self || !(flags & RS_CONTROL_HELD)))
+		rs_hosted_forget_host(&hosted.place);
+	ret = attach(name, *self);
+	if (ret) {
+		rs_hosted_drop_place(&hosted.place);
+		return ret;
+	}
+	rs_store_release(&hosted.active, 1);
+	ret = rs_agent_hello();
+	hosted.greeted = ret == 0;
+	if (hosted.greeted)
+		rs_hosted_may_tell(true);
+	if (*self)
+		rs_agent_apply_control();
+	/* It is no error if nobody answers: the region is there, and a host may come later. */
+	return ret == -RS_EHOSTUNREACH ? 0 : ret;
+}
+
+/* From the door's thread. */
+static int join(int fd)
+{
+	struct rs_hosted_place place = {.fd = -1};
+	int ret = rs_hosted_take_door(fd, &place);
+	bool self;
+
+	if (ret)
+		return ret;
+	hosted.place = place;
+	take_part(provider_name, &self);
+	return is_active() ? 0 : -RS_ENODEV;
+}
+
+/* Also if the environment forbids that it is traced, by an empty path. */
+static bool may_wait(void)
+{
+	const char *path = secure_getenv("RINGSIDE_REGION");
+
+	return !path || *path;
+}
+
+static int start(const char *name, const struct rs_event *events)
+{
+	static const struct rs_door_calls calls = {
+		.join = join, .host_lives = host_lives, .host_gone = host_gone};
 	bool self;
 	int ret;
 
-	if (hosted.active && (!events || events == provider.events))
+	if (hosted.started && (!events || events == provider.events))
 		return 0;
 	/*
 	 * The caller's image has its own copy of this library, but its calls reach this one. Or
 	 * this copy is the caller's, but its events read the words of another.
 	 */
 	if ((events && events != provider.events) || !rs_hosted_is_whole()) {
-		if (!hosted.active && !region_named())
+		if (!is_active() && !region_named())
 			return 0;
 		rs_hosted_refuse(events ? (const void *)events : &provider);
 		return -RS_EXDEV;
 	}
+	choose_name(name);
 	ret = rs_hosted_find_place(&hosted.place);
-	if (ret)
-		return ret;
-	hosted.doorbell = find_doorbell();
-	/* An error is rs_agent_init()'s to tell. */
-	rs_agent_region_flags(hosted.place.region, hosted.place.region_size, &flags);
-	self = (hosted.place.given && rs_hosted_number("RINGSIDE_SELF_PATCH") > 0) ||
-	       (flags & RS_CONTROL_SELF_PATCH);
-	/* Where the host patches us, the next session of its name puts our text back. */
-	if (!hosted.place.by_module && (!self || !(flags & RS_CONTROL_HELD)))
-		rs_hosted_forget_host(&hosted.place);
-	ret = attach(choose_name(name), self);
-	if (ret) {
-		rs_hosted_drop_place(&hosted.place);
+	if (!ret)
+		ret = take_part(provider_name, &self);
+	if (is_active()) {
+		if (self)
+			rs_door_start(&calls, true);
+	} else if (ret != 1 || !may_wait() || !rs_door_start(&calls, false)) {
 		return ret;
 	}
-	hosted.active = true;
+	hosted.started = true;
 	rs_hosted_keep_image(&provider);
 	pthread_atfork(NULL, NULL, become_child);
 	atexit(at_exit);
-	ret = rs_agent_hello();
-	hosted.greeted = ret == 0;
-	if (hosted.greeted)
-		rs_hosted_may_tell(true);
-	if (self)
-		rs_self_patch_start(host_lives, host_gone);
-	/* It is no error if nobody answers: the region is there, and a host may come later. */
-	return ret == -RS_EHOSTUNREACH ? 0 : ret;
+	return ret;
 }
 
 /* Programs that are not asked say nothing. */
 static void explain(int ret)
 {
+	const char *waits = hosted.started ? "; a session may attach it" : "";
+
 	if (rs_hosted_number("RINGSIDE_DEBUG") <= 0)
 		return;
 	if (ret && hosted.place.why)
-		fprintf(stderr, "ringside: not traced: %s\n", hosted.place.why);
+		fprintf(stderr, "ringside: not traced: %s%s\n", hosted.place.why, waits);
 	else if (ret)
-		fprintf(stderr, "ringside: not traced: %s\n",
-			ret == 1 ? "there is no memory for traces" : rs_agent_strerror(ret));
+		fprintf(stderr, "ringside: not traced: %s%s\n",
+			ret == 1 ? "there is no memory for traces" : rs_agent_strerror(ret), waits);
 	else
 		fprintf(stderr, "ringside: region %u%s%s\n", hosted.place.index,
 			hosted.place.by_module ? " by /dev/ringside" : "",
@@ -241,7 +290,7 @@ static void explain(int ret)
 
 int rs_hosted_init_image(const char *name, const struct rs_event *events)
 {
-	bool before = hosted.active;
+	bool before = hosted.started;
 	int ret = start(name, events);
 
 	if (!before)
@@ -266,18 +315,25 @@ void rs_hosted_attach(void)
 
 bool rs_hosted_active(void)
 {
-	return hosted.active && !rs_load_acquire(&hosted.host_gone);
+	return is_active();
 }
 
 void rs_hosted_fini(void)
 {
-	if (!hosted.active || hosted.child)
+	bool active;
+
+	if (!hosted.started || hosted.child)
 		return;
-	hosted.active = false;
-	rs_self_patch_stop();
+	rs_door_stop();
+	hosted.started = false;
+	active = is_active();
+	rs_store_release(&hosted.active, 0);
+	if (!active)
+		return;
 	/* Other threads may still be inside an event, so the region stays mapped. */
 	if (hosted.greeted && !hosted.place.given)
 		rs_agent_unregister(&provider);
+	rs_agent_host_gone(); /* puts back what it has patched by itself */
 	rs_hosted_leave_place(&hosted.place);
 	rs_hosted_forget_host(&hosted.place);
 }

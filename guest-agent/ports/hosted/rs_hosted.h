@@ -17,7 +17,8 @@
  *     RINGSIDE_DEBUG=1        say on standard error which region it got, or why none
  * Without it, a program in a Linux guest asks the kernel's module (/dev/ringside) for a region.
  * Where there is no module, a program of root looks for an ivshmem device with a directory. Where
- * there is none, everything here does nothing, and events stay NOPs. A process takes a region of
+ * there is none, events stay NOPs. The library then has a thread that sleeps until `ringside attach
+ * --pid` gives it a region, unless RINGSIDE_REGION is empty. A process takes a region of
  * its own in that memory: the one that the host keeps for it, or a free one. If none is free, it
  * runs untraced (-RS_EADDRINUSE). Programs with other rights than who started them (setuid) heed
  * none of these variables.
@@ -40,10 +41,11 @@
  * linked with -Wl,--exclude-libs,ALL, which makes its copy its own. Or it does not link this
  * library, and registers its events with RS_PROVIDER() and rs_agent_register().
  *
- * Threads: init and fini are called once, on one thread. If the process patches itself, the library
- * has a thread for this, which blocks all signals. If a session on this host is killed, that thread
- * notices it, puts the text back and leaves the session for good. Trust: the library trusts the
- * host, but checks the layout.
+ * Threads: init and fini are called once, on one thread. If the process patches itself, or waits
+ * for a session, the library has a thread for this, which blocks all signals. If a session on this
+ * host ends or is killed, that thread notices it, puts the text back, and waits for another
+ * session. Then only the events of the image that has called rs_hosted_init() are there again.
+ * Trust: the library trusts the host, but checks the layout.
  */
 #ifndef RS_HOSTED_H
 #define RS_HOSTED_H
@@ -78,7 +80,9 @@ static inline int rs_hosted_init(const char *name)
  */
 void rs_hosted_attach(void);
 
-/* Whether the program is attached. No more once it has found that the host has ended. */
+/*
+ * Whether the program is attached. No more once it has found that the host has ended. Any thread.
+ */
 bool rs_hosted_active(void);
 
 /*

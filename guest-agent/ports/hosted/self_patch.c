@@ -7,9 +7,7 @@
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
 #include <ringside/atomic.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,11 +20,6 @@
 #define ASK_NS 100000000 /* between two questions whether the host lives */
 
 static struct {
-	bool running;
-	uint32_t stop;
-	pthread_t thread;
-	bool (*host_lives)(void);
-	void (*host_gone)(void);
 	bool open;      /* text is writable in place */
 	int mem_fd;     /* /proc/self/mem, where it may not be made so; -1 */
 	bool sync_core; /* membarrier can make other CPUs see new text */
@@ -107,12 +100,12 @@ void rs_self_patch_ops(struct rs_trace_ops *ops)
 	ops->write_kernel_text = write_text;
 }
 
-static void *follow(void *data)
+bool rs_self_patch_follow(bool (*host_lives)(void), const uint32_t *stop)
 {
 	uint32_t quiet = 0;
 	long unasked = ASK_NS;
 
-	while (!rs_load_acquire(&self.stop)) {
+	while (!rs_load_acquire(stop)) {
 		struct timespec wait = {.tv_nsec = quiet < BUSY_LOOKS ? BUSY_NS : IDLE_NS};
 
 		if (rs_agent_control_due()) {
@@ -122,43 +115,13 @@ static void *follow(void *data)
 			quiet++;
 		}
 		rs_agent_look();
-		if (rs_agent_asked_to_leave()) {
+		if (rs_agent_asked_to_leave() || (unasked >= ASK_NS && !host_lives())) {
 			rs_agent_host_gone();
 			rs_agent_fini();
-			self.host_gone();
-			break;
-		}
-		if (unasked >= ASK_NS && !self.host_lives()) {
-			rs_agent_host_gone();
-			self.host_gone();
-			break;
+			return true;
 		}
 		unasked = unasked >= ASK_NS ? 0 : unasked + wait.tv_nsec;
 		nanosleep(&wait, NULL);
 	}
-	return NULL;
-}
-
-void rs_self_patch_start(bool (*host_lives)(void), void (*host_gone)(void))
-{
-	sigset_t all, before;
-
-	self.host_lives = host_lives;
-	self.host_gone = host_gone;
-	rs_agent_apply_control();
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	self.running = !pthread_create(&self.thread, NULL, follow, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (self.running)
-		pthread_setname_np(self.thread, "rs-patch");
-}
-
-void rs_self_patch_stop(void)
-{
-	if (!self.running)
-		return;
-	self.running = false;
-	rs_store_release(&self.stop, 1);
-	pthread_join(self.thread, NULL);
+	return false;
 }

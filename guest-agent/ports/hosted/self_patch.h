@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For a process that patches its own text: the operations that make text writable, and the thread
- * that follows rs_control.generation. For rs_hosted.c only.
+ * For a process that patches its own text: the operations that make text writable, and the loop
+ * that follows rs_control.generation. For rs_hosted.c and door.c.
  */
 #ifndef RS_HOSTED_SELF_PATCH_H
 #define RS_HOSTED_SELF_PATCH_H
 
 #include <ringside/agent.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #pragma GCC visibility push(hidden) /* not for who links the agent */
 
@@ -15,13 +16,11 @@
 void rs_self_patch_ops(struct rs_trace_ops *ops);
 
 /*
- * Applies what the host asks for now, then follows it on a thread that blocks all signals. That
- * thread asks host_lives() now and then; when it is false, it puts all text back, calls host_gone()
- * and ends.
+ * Follows what the host asks for, on the calling thread. It asks host_lives() now and then. True:
+ * there is no host any more, or it wants the memory back; all text is put back, and the agent has
+ * left its region. False: *stop was set.
  */
-void rs_self_patch_start(bool (*host_lives)(void), void (*host_gone)(void));
-/* Ends the thread and waits for it, if there is one. */
-void rs_self_patch_stop(void);
+bool rs_self_patch_follow(bool (*host_lives)(void), const uint32_t *stop);
 
 #pragma GCC visibility pop
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
+#include "machine/process.h"
 #include "machine/rescue.h"
 #include "target/process.h"
 
@@ -145,6 +146,37 @@ static void test_program(void)
 	g_assert_null(machine.region);
 }
 
+/* Which process a text means, and whether it can be reached. */
+static void test_process(void)
+{
+	static const char *const wrong[] = {
+		"pid:",     "pid:1",    "pid:1:",  "pid:1:0",  "pid:x:1",
+		"pid:1:1x", "pid:-1:1", "qmp:1:1", "pid:0:17", "pid:99999999999:1"};
+	const struct rs_region_config layout = {.vcpus = 1, .ring_bytes = 1 << 16};
+	const struct rs_regions_run run = {&layout, RS_SOURCE_GIVEN, 1};
+	g_autofree char *via = rs_machine_process_via(getpid());
+	g_autofree char *later = g_strconcat(via, "1", NULL);
+	struct rs_regions *regions;
+	struct rs_error err = {0};
+
+	g_assert_null(rs_machine_process_via(0));
+	g_assert_false(rs_machine_is_process(NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
+		g_assert_false(rs_machine_process_lives(wrong[i]));
+	g_assert_true(rs_machine_is_process(via) && rs_machine_process_lives(via));
+	g_assert_false(rs_machine_process_lives(later)); /* another process had that id */
+	g_assert_cmpint(rs_machine_process_has_agent(getpid(), &err), ==, -ENOENT);
+	g_assert_false(rs_machine_process_waits(via));
+	/* Regions that we have open, but that are not ours. */
+	g_assert_cmpint(rs_regions_create(&run, 1, false, -1, &regions, &err), ==, 0);
+	*rs_regions_claim_word(regions, 0) = rs_regions_claim(regions, 0, (uint32_t)getppid());
+	g_assert_cmpint(rs_machine_process_has_agent(getpid(), &err), ==, -ENOENT);
+	*rs_regions_claim_word(regions, 0) = rs_regions_claim(regions, 0, (uint32_t)getpid());
+	g_assert_cmpint(rs_machine_process_has_agent(getpid(), &err), ==, 0);
+	g_assert_true(rs_machine_process_waits(via));
+	rs_regions_free(regions);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -152,5 +184,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/machine/rescue-zombie", test_rescue_zombie);
 	g_test_add_func("/machine/owed", test_owed);
 	g_test_add_func("/machine/program", test_program);
+	g_test_add_func("/machine/process", test_process);
 	return g_test_run();
 }
