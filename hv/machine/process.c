@@ -140,6 +140,17 @@ static bool is_new(int fd)
 	return pread(fd, &word, sizeof(word), 0) == (ssize_t)sizeof(word) && !word;
 }
 
+/* The agent sleeps on the directory's first word. */
+static void wake(int fd)
+{
+	void *map = mmap(NULL, RS_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return;
+	syscall(SYS_futex, map, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	munmap(map, RS_PAGE_SIZE);
+}
+
 /* Whether `path`, a link that means `name`, is the memory that is looked for; then it is open. */
 static bool take_file(struct process *process, const char *path, const char *name)
 {
@@ -153,6 +164,9 @@ static bool take_file(struct process *process, const char *path, const char *nam
 	if (process->door ? is_new(process->fd) : is_given(process->fd, process->owner))
 		return true;
 	process->left |= process->door;
+	/* A host may have died before it woke the agent, which is to make another. */
+	if (process->door)
+		wake(process->fd);
 	close(process->fd);
 	process->fd = -1;
 	return false;
@@ -287,17 +301,6 @@ static int plan(const struct process *process, const struct rs_machine_memory_wi
 	fit->main.origin_ns = memory->origin_ns;
 	fit->main.control_flags = RS_CONTROL_SELF_PATCH | RS_CONTROL_HELD;
 	return 0;
-}
-
-/* The agent sleeps on the directory's first word. */
-static void wake(int fd)
-{
-	void *map = mmap(NULL, RS_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (map == MAP_FAILED)
-		return;
-	syscall(SYS_futex, map, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-	munmap(map, RS_PAGE_SIZE);
 }
 
 /* Makes a region in the agent's own file. */

@@ -99,6 +99,9 @@ MODELS = {
     "kernels": (
         {"two guests": [], "two guests that boot often": ["BOOTS=4"]},
         {name: [] for name in ("SAME_NUMBER", "TAKE_AGAIN", "LEAVE_BLINDLY")}),
+    "door": (
+        {"two hosts, one may be killed": [], "one host, killed twice": ["HOSTS=1", "COMES=4", "KILLS=2"]},
+        {name: [] for name in ("PLAIN_SLEEP", "NO_LOCK", "LOCK_LATE", "NO_SECOND_LOOK", "NO_WAKE", "LET_SLEEP")}),
 }
 
 

@@ -284,6 +284,13 @@ def test_attach_pid():
     p.send_signal(signal.SIGCONT)
     wait_for('its text', lambda: not patched(p.pid))
     attach('--pid', pid)
+    for i in range(12):
+        a = rs.start('attach', '-q', '-e', ALL, '--pid', pid, stderr=subprocess.DEVNULL)
+        time.sleep(i * 0.007)
+        a.kill()
+        a.wait()
+        attach('--pid', pid)
+    check(runs(p.pid), 'whenever a session is killed, the next one has the program')
     p.kill()
     p.wait()
     wait_for('all sessions to be forgotten', lambda: not states())

@@ -5,7 +5,8 @@
  * A host that may open the process's files makes the file as large as it needs, seals its size,
  * locks its first byte (RS_CONTROL_HELD), lays out a directory with a region that is given to the
  * process (RS_SOURCE_GIVEN, its id as the process sees it), and wakes the agent. The agent takes
- * the region. When the host has gone, the agent makes another file.
+ * the region. When the host has gone, the agent makes another file. A host that finds a directory
+ * there wakes the agent as well: whoever made it may have died before that. Model: door.
  */
 #ifndef RINGSIDE_DOOR_H
 #define RINGSIDE_DOOR_H
