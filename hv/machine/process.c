@@ -194,21 +194,22 @@ static int search(struct process *process, const char *folder)
 }
 
 /*
- * Its agent's own file first: the agent waits there. A program may have closed what it does not
- * know. It has the memory mapped all the same, but only root may open that.
+ * Its agent's own file first: the agent waits there, and needs it open. The memory of a session may
+ * have been closed by a program that does not know it. It has that mapped all the same, but only
+ * root may open it there.
  */
 static int find_memory(struct process *process, struct rs_error *err)
 {
-	static const char *const folders[] = {"fd", "map_files"};
-	int ret = -ENOENT, first = 0;
+	int ret, first;
 
 	process->owner = own_id(process->pid);
-	for (int i = 0; i < 4 && ret; i++) {
-		process->door = i % 2 == 0;
-		ret = search(process, folders[i / 2]);
-		if (!i)
-			first = ret;
-	}
+	process->door = true;
+	ret = first = search(process, "fd");
+	process->door = ret == 0;
+	if (ret == -ENOENT)
+		ret = search(process, "fd");
+	if (ret == -ENOENT)
+		ret = search(process, "map_files");
 	if (!ret)
 		return 0;
 	if (process->left)
