@@ -44,8 +44,7 @@ static void rs_fuzz_seeds(void)
 		"u8 < s16 || PID == list[1] || u8 == only",
 		"addr.function == main",
 		"why ~ '!*a?*' && name == a=b",
-		"why ~ *aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-		"aaaaaaaab*",
+		"why ~ *aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab*",
 		"u8 =~ 3 and u8 <> 4",
 		"'' (",
 		"name == “x”"};
