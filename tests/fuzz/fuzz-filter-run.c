@@ -21,8 +21,7 @@ static void rs_fuzz_seeds(void)
 		"!(s8 < -3 || CPU & CPUS{1})",
 		"list[1] == 3 && list == CPUS{1,16}",
 		"u8 < s16 || list[0] > mac[2]",
-		"why ~ *abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcab"
-		"cabcabcabcabcabcabcabcabcx*"};
+		"why ~ *abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcx*"};
 	char name[16];
 
 	for (unsigned int i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
