@@ -18,22 +18,26 @@ typedef struct rs_cli_choice RsCliChoice; /* for g_auto() */
 		name, letter, 0, kind, &(to), help, value                                          \
 	}
 /* Rows of a verb's options, for a verb that chooses processes and events in a way of its own: */
-#define RS_CLI_CHOICE_FEW(c)                                                                       \
-	RS_CLI_CHOICE_OPTION("filter", 'F', G_OPTION_ARG_STRING_ARRAY, (c).filters,                \
+#define RS_CLI_CHOICE_SOME(c, filter)                                                              \
+	RS_CLI_CHOICE_OPTION(filter, 'F', G_OPTION_ARG_STRING_ARRAY, (c).filters,                  \
 			     "Only events of which EXPR is true; may be repeated",                 \
 			     "[GLOB: ]EXPR"),                                                      \
 		RS_CLI_CHOICE_OPTION("cpu", 0, G_OPTION_ARG_STRING, (c).cpus,                      \
 				     "Only of these vCPUs, such as 0-2,5", "LIST"),                \
 		RS_CLI_CHOICE_OPTION("comm", 0, G_OPTION_ARG_STRING, (c).comm,                     \
 				     "Only of tasks with such a name", "GLOB")
-/* And for the others. `letter`: the short option for events; 0: -e means something else. */
-#define RS_CLI_CHOICE_ALL(c, letter)                                                               \
-	RS_CLI_CHOICE_FEW(c),                                                                      \
-		RS_CLI_CHOICE_OPTION("pid", 0, G_OPTION_ARG_STRING, (c).pids,                      \
-				     "Only of the tasks with these numbers", "LIST"),              \
-		RS_CLI_CHOICE_OPTION("events", letter, G_OPTION_ARG_STRING, (c).events,            \
-				     "Only these events", "GLOB[,GLOB...]")
-#define RS_CLI_CHOICE_OPTIONS(c) RS_CLI_CHOICE_ALL(c, 'e')
+#define RS_CLI_CHOICE_FEW(c) RS_CLI_CHOICE_SOME(c, "filter")
+#define RS_CLI_CHOICE_PIDS(c)                                                                      \
+	RS_CLI_CHOICE_OPTION("pid", 0, G_OPTION_ARG_STRING, (c).pids,                              \
+			     "Only of the tasks with these numbers", "LIST")
+#define RS_CLI_CHOICE_EVENTS(c, letter)                                                            \
+	RS_CLI_CHOICE_OPTION("events", letter, G_OPTION_ARG_STRING, (c).events,                    \
+			     "Only these events", "GLOB[,GLOB...]")
+/* And for the others. */
+#define RS_CLI_CHOICE_OPTIONS(c)                                                                   \
+	RS_CLI_CHOICE_FEW(c), RS_CLI_CHOICE_PIDS(c), RS_CLI_CHOICE_EVENTS(c, 'e')
+/* What a verb prints that has -e and --filter for what its session records. */
+#define RS_CLI_CHOICE_PRINTED(c) RS_CLI_CHOICE_SOME(c, "only"), RS_CLI_CHOICE_EVENTS(c, 0)
 /* And those of a trace that has an end and a beginning. */
 #define RS_CLI_CHOICE_TIMES(c)                                                                     \
 	RS_CLI_CHOICE_OPTION("from", 0, G_OPTION_ARG_STRING, (c).from,                             \

@@ -367,7 +367,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
 		RS_PRINTER_STYLE_OPTIONS(o.style),
-		RS_CLI_CHOICE_ALL(o.choice, 0),
+		RS_CLI_CHOICE_PRINTED(o.choice),
 		{"count", 'n', 0, G_OPTION_ARG_INT64, &o.count,
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &runner->duration,

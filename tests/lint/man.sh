@@ -23,6 +23,9 @@ verbs=$("$command" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$verbs" ] || { echo "no verb found in --help"; bad=1; }
 for verb in $verbs; do
 	[ -f "ringside-$verb.1" ] || { echo "no page for $verb"; bad=1; }
+	# An option with two meanings has neither.
+	"$command" "$verb" --help | sed -n 's/^  \(-.,\)\{0,1\} *--\([a-z-]*\).*/\2/p' | sort | uniq -d |
+		grep . && { echo "$verb: an option is there twice"; bad=1; }
 	# Every long option of the verb is on its page.
 	for option in $("$command" "$verb" --help | sed -n 's/.* --\([a-z-]*\).*/\1/p'); do
 		[ "$option" = help ] && continue
