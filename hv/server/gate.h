@@ -13,7 +13,8 @@
  * So each call that is passed on wants one, and the gate drops those that the client does not want.
  *
  * Answers and signals go out with their descriptors, as fast as the client reads: the gate itself
- * keeps a few KiB of them.
+ * keeps a few KiB of them. When GDBus has closed its end, a client gets what was written before and
+ * then the end of file. Its own end stays open until it goes, for as long as a call may take.
  *
  * Threads: it works in one of its own, and never blocks there. The functions and `came` belong to
  * the creator's thread, which runs the default GMainContext. rs_gate_taken() is for any thread.
@@ -63,8 +64,8 @@ void rs_gate_taken(struct rs_gate *gate);
 /* Removes the socket. Nobody comes from now on, and those that are there stay. */
 void rs_gate_close(struct rs_gate *gate);
 /*
- * Waits up to `ms` until the clients have all that GDBus wrote. It must have closed its ends. NULL
- * is accepted.
+ * Waits up to `ms` until the clients have all that GDBus wrote, and have gone. It must have closed
+ * its ends. NULL is accepted.
  */
 void rs_gate_free(struct rs_gate *gate, unsigned ms);
 

@@ -19,6 +19,7 @@ enum state {
 	NEW,      /* it has not said who it is */
 	ADMITTED, /* GDBus is there, and the gate counts it */
 	DRAINING, /* GDBus has closed its end: the client may have what was written before */
+	LEAVING,  /* it has all of that, and is to close its end */
 };
 
 /* What GDBus has of the client's. Until that is answered no other call is passed on. */
@@ -112,6 +113,22 @@ static enum step send_out(struct rs_gate_client *client)
 	return step_of(n);
 }
 
+/*
+ * The client learns that no more comes, but may still send. A client that finds its connection
+ * broken when it asks something reads no more, and would miss the last words.
+ */
+static enum step take_leave(struct rs_gate_client *client)
+{
+	client->state = LEAVING;
+	if (client->inner_tag)
+		g_source_remove_unix_fd(&client->source, client->inner_tag);
+	client->inner_tag = NULL;
+	client->have = client->want = client->sent = 0;
+	g_clear_pointer(&client->in, g_free);
+	client->deadline = g_get_monotonic_time() + rs_gate_call_us(client->gate);
+	return shutdown(client->outer, SHUT_WR) ? END : ON;
+}
+
 static bool keep_fds(struct rs_gate_client *client, struct msghdr *message)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -144,6 +161,8 @@ static enum step read_header(struct rs_gate_client *client)
 	ssize_t n = recvmsg(client->inner, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	enum step step = step_of(n);
 
+	if (n == 0 && !client->head)
+		return take_leave(client);
 	if (step != ON)
 		return step;
 	if (!keep_fds(client, &message))
@@ -212,7 +231,7 @@ static enum step step_out(struct rs_gate_client *client)
 
 	if (client->out_size)
 		return pass_out(client);
-	if (client->state == NEW)
+	if (client->state == NEW || client->state == LEAVING)
 		return IDLE;
 	if (client->skip)
 		return skip(client);
@@ -364,8 +383,16 @@ static enum step send_in(struct rs_gate_client *client)
 	return step_of(n);
 }
 
+/* Nobody is there for what it still asks. */
+static enum step ignore(struct rs_gate_client *client)
+{
+	return step_of(recv(client->outer, client->out, OUT_MAX, MSG_DONTWAIT));
+}
+
 static enum step step_in(struct rs_gate_client *client)
 {
+	if (client->state == LEAVING)
+		return ignore(client);
 	if (client->state == NEW)
 		return step_login(client);
 	if (client->state == DRAINING)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define FLUSH_MS 300 /* for GDBus to write what is queued */
-#define DRAIN_MS 200 /* for peers to read it, after that */
+#define DRAIN_MS 200 /* for peers to read it and to go, after that */
 
 struct rs_peers {
 	struct rs_peers_config config;

@@ -304,6 +304,22 @@ def test_a_flight_recorder(at):
         check(len(last) > (len(report(base + '.0001').out) if signalled else 1000) > 100, 'with all before it')
 
 
+def test_a_recorder_that_was_held_up(at):
+    """It reads how the session ended only after that has gone, and still learns it."""
+    base = at('held')
+    guest = Background(rs, 'run', '-q', '--name', 'g', '--demo', '-e', 'sched:*', '--append',
+                       'crash=panic rounds=60', ready=lambda: has_written('g', 200))
+    recorder = Background(rs, 'record', '-s', 'g', '-o', base, '--on', 'panic', '--on', 'signal')
+    wait_for('the recorder', lambda: signals_caught(recorder.process.pid))
+    recorder.process.send_signal(signal.SIGUSR1)
+    wait_for('a snapshot', lambda: os.path.exists(base + '.0001'))
+    recorder.process.send_signal(signal.SIGSTOP)
+    guest.end()
+    recorder.process.send_signal(signal.SIGCONT)
+    code, _, said = recorder.end()
+    check(code == 0 and ': panic: ' in said, f'it was seen: {said}')
+
+
 def test_a_guest_that_boots_again(at):
     """What it did before is in a file, though it goes on. Our QEMU ends when its guest resets, so
     here is one that does not."""
@@ -453,6 +469,7 @@ def main():
         test_run_records(at)
         test_names_of_a_busy_pid(at)
         test_a_flight_recorder(at)
+        test_a_recorder_that_was_held_up(at)
         test_a_guest_that_boots_again(at)
         test_a_flood(at)
 

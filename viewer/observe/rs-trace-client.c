@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "rs-trace-client.h"
 #include "rs-trace-rundir.h"
 
 #include <gio/gunixfdlist.h>
+#include <poll.h>
 #include <unistd.h>
 
 #define OBJECT_PATH "/org/ringside/Session"
@@ -171,6 +173,16 @@ RsDBusSession1 *rs_trace_client_connect_within(const char *name, guint limit_ms,
 RsDBusSession1 *rs_trace_client_connect(const char *name, GError **error)
 {
 	return rs_trace_client_connect_within(name, 0, error);
+}
+
+gboolean rs_trace_client_is_closing(RsDBusSession1 *session)
+{
+	GDBusConnection *connection = g_dbus_proxy_get_connection(G_DBUS_PROXY(session));
+	GSocketConnection *stream = G_SOCKET_CONNECTION(g_dbus_connection_get_stream(connection));
+	struct pollfd fd = {.fd = g_socket_get_fd(g_socket_connection_get_socket(stream)),
+			    .events = POLLRDHUP};
+
+	return g_dbus_connection_is_closed(connection) || poll(&fd, 1, 0) > 0;
 }
 
 GVariant *rs_trace_client_no_options(void)

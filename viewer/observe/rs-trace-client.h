@@ -29,6 +29,12 @@ RsDBusSession1 *rs_trace_client_connect_within(const char *name, guint limit_ms,
 /* Likewise, by the path of the socket. */
 RsDBusSession1 *rs_trace_client_connect_path(const char *path, GError **error);
 
+/*
+ * Whether the session has said its last words, which may not have been read yet. A call now finds
+ * the connection broken, after which GDBus reads no more of it.
+ */
+gboolean rs_trace_client_is_closing(RsDBusSession1 *session);
+
 /* The options of a call that needs none; a floating reference. */
 GVariant *rs_trace_client_no_options(void);
 

@@ -124,6 +124,9 @@ static void on_changed(RsDBusSession1 *session, guint generation, GVariant *more
 	g_variant_lookup(more, "sources", "u", &changes);
 	if (changes == watch->changes)
 		return;
+	/* The end is next. To ask now would break the connection before it is read. */
+	if (rs_trace_client_is_closing(session))
+		return;
 	watch->changes = changes;
 	look(watch);
 }

@@ -454,6 +454,28 @@ static void test_last_words(struct fixture *f, gconstpointer data)
 	await_end(f->client);
 }
 
+/*
+ * One that asks something before it has read them is not told that its connection is broken, as
+ * GDBus would then not read on. Once it has gone, nobody waits for it.
+ */
+static void test_asks_at_the_end(struct fixture *f, gconstpointer data)
+{
+	g_autoptr(GByteArray) bytes = message_of(SIGNAL, 500, 'x'),
+			      call = message_of(CALL, 500, 'y');
+	struct pollfd fd = {.fd = f->client, .events = POLLRDHUP};
+
+	put(f->bus, bytes->data, bytes->len);
+	shutdown(f->bus, SHUT_RDWR);
+	g_assert_cmpint(poll(&fd, 1, 60000), ==, 1);
+	for (int i = 0; i < 3; i++)
+		put(f->client, call->data, call->len);
+	expect(f->client, bytes->data, bytes->len);
+	await_end(f->client);
+	put(f->client, call->data, call->len);
+	shutdown(f->client, SHUT_RDWR);
+	rs_gate_free(g_steal_pointer(&f->gate), G_MAXINT);
+}
+
 /* Nor does one that neither reads nor goes keep the gate open. */
 static void test_end(struct fixture *f, gconstpointer data)
 {
@@ -658,6 +680,7 @@ int main(int argc, char **argv)
 	add("no-reply", test_no_reply);
 	add("not-read", test_not_read);
 	add("last-words", test_last_words);
+	add("asks-at-the-end", test_asks_at_the_end);
 	add("end", test_end);
 	add("too-many", test_too_many);
 	add("silent", test_silent);

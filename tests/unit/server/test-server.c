@@ -481,6 +481,28 @@ static void test_watch(struct host *host)
 	g_free(watched.reason);
 }
 
+static gboolean end_server(gpointer data)
+{
+	struct host *host = data;
+
+	g_clear_pointer(&host->server, rs_server_destroy);
+	return G_SOURCE_REMOVE;
+}
+
+/* That the session says no more can be seen before it is read. */
+static void test_closing(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+
+	g_assert_false(rs_trace_client_is_closing(c));
+	g_main_context_invoke(NULL, end_server, host);
+	while (!rs_trace_client_is_closing(c))
+		g_usleep(1000);
+	while (!g_dbus_connection_is_closed(g_dbus_proxy_get_connection(G_DBUS_PROXY(c))))
+		g_usleep(1000);
+	g_assert_true(rs_trace_client_is_closing(c));
+}
+
 /* Who comes after the end is told so, but not by rs_trace_watch_new() itself. */
 static void test_watch_late(struct host *host)
 {
@@ -1025,6 +1047,7 @@ int main(int argc, char **argv)
 		{"/server/server/stop", test_stop},
 		{"/server/server/watch", test_watch},
 		{"/server/server/watch-late", test_watch_late},
+		{"/server/server/closing", test_closing},
 		{"/server/server/options", test_options},
 		{"/server/server/wrong-selection", test_wrong_selection},
 		{"/server/server/owners", test_owners},
