@@ -258,7 +258,7 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	if (f->recording)
 		add_source(f, seen, from);
 	if (f->trigger)
-		seen->looked = rs_trigger_add(f->trigger, region,
+		seen->looked = rs_trigger_add(f->trigger, source->name, source->number, region,
 					      rs_trace_live_flags(source->joined), &seen->reads);
 	return (int)f->sources->len - 1;
 }

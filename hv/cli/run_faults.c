@@ -145,7 +145,8 @@ static void watch(struct planned *planned)
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
 		struct rs_source *source = rs_session_source((struct rs_session *)session, i);
 
-		rs_trigger_add(planned->trigger, rs_source_region(source),
+		rs_trigger_add(planned->trigger, rs_source_name(source), rs_source_number(source),
+			       rs_source_region(source),
 			       rs_trace_live_flags(rs_source_joined(source)), &planned->reads);
 	}
 	rs_trigger_start(planned->trigger);

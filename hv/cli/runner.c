@@ -4,6 +4,7 @@
 #include "cli/ends.h"
 #include "cli/printer.h"
 #include "cli/run_faults.h"
+#include "cli/run_triggers.h"
 #include "cli/summary.h"
 #include "cli/verb.h"
 #include "server/server.h"
@@ -45,6 +46,7 @@ struct runner {
 	struct rs_printer *printer;
 	struct rs_run_recording *recording;
 	struct rs_run_faults *faults;
+	struct rs_run_triggers *triggers;
 	GMainLoop *loop;
 	guint watches[N_WATCHES]; /* ids of GLib sources; 0: none */
 	guint patience;
@@ -325,6 +327,7 @@ static bool look_for_matches(struct runner *runner, const char *when)
 		if (rs_session_split_filter(*text, &glob, &expression, NULL) == 0)
 			g_ptr_array_add(globs, glob);
 	}
+	rs_run_triggers_add_globs(runner->config->triggers, globs);
 	for (guint i = 0; i < globs->len; i++)
 		all &= look_for_match(runner, globs->pdata[i], when);
 	return all;
@@ -609,6 +612,9 @@ static int begin(struct runner *runner, struct rs_error *err)
 	if (!ret && (runner->code = start_recording(runner)))
 		return -ECANCELED;
 	if (!ret)
+		ret = rs_run_triggers_new(runner->session, config->symbols, config->triggers,
+					  &runner->triggers, err);
+	if (!ret)
 		ret = serve(runner, err);
 	if (!ret) {
 		if (will_print(runner))
@@ -781,6 +787,7 @@ static void finish(struct runner *runner)
 	if (rs_session_detach(runner->session, &err))
 		fail(runner, rs_cli_fail_error(&err));
 	drain(runner);
+	rs_run_triggers_finish(runner->triggers);
 	rs_printer_finish(runner->printer, &stats);
 	code = rs_run_recording_finish(g_steal_pointer(&runner->recording));
 	if (code)
@@ -837,6 +844,7 @@ int rs_runner_run(struct rs_session *session, const struct rs_runner_config *con
 	}
 	rs_printer_destroy(runner.printer);
 	rs_server_destroy(runner.server);
+	rs_run_triggers_free(runner.triggers);
 	rs_session_remove_listener(session, &runner.listener);
 	for (size_t i = 0; i < G_N_ELEMENTS(runner.watches); i++)
 		g_clear_handle_id(&runner.watches[i], g_source_remove);

@@ -21,6 +21,7 @@ struct rs_runner_config {
 	uint32_t stack;                       /* frames of call stacks that they get; 0: none */
 	char **filters;                       /* "GLOB: EXPR"; NULL: none */
 	char **faults;                        /* checked by rs_run_faults_check(); NULL: none */
+	char **triggers;                      /* checked by rs_run_triggers_check(); NULL: none */
 	bool json;
 	struct rs_printer_style style; /* of text */
 	struct rs_line_time *time;     /* of text */

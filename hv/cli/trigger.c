@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/trigger.h"
 
-#include "filter/filter.h"
-#include <rs-trace-error.h>
-#include <rs-trace-follower.h>
+#include "cli/event_watch.h"
 #include <rs-trace-live.h>
-#include <rs-trace-pump.h>
-#include <string.h>
 
 struct rs_trigger {
-	GPtrArray *selections; /* RsTraceSelection: one of them is enough */
-	RsTracePump *pump;
+	struct rs_event_watch *watch;
 	void (*seen)(void *data);
 	void *data;
 	gint told; /* atomic: `seen` is about to be called */
@@ -25,108 +20,70 @@ static gboolean tell(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* On the pump's thread. */
-static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
+/* On the watch's thread. */
+static void on_seen(void *data, const RsTraceRecord *record, const RsTraceTask *task)
 {
 	struct rs_trigger *trigger = data;
-	bool wanted = false;
 
-	if (record->kind != RS_TRACE_RECORD_EVENT)
-		return;
-	for (guint i = 0; i < trigger->selections->len && !wanted; i++)
-		wanted = rs_trace_selection_matches(trigger->selections->pdata[i], record, task);
-	if (wanted && g_atomic_int_compare_and_exchange(&trigger->told, 0, 1))
+	if (g_atomic_int_compare_and_exchange(&trigger->told, 0, 1))
 		g_idle_add_full(G_PRIORITY_HIGH, tell, trigger, NULL);
 }
 
-static void on_ended(gpointer reads, gpointer data)
+static void on_ended(void *reads, void *data)
 {
 	*(bool *)reads = false;
-}
-
-/* A filter, or the glob of events. What no glob has makes it a filter with a mistake. */
-static RsTraceSelection *select_one(const char *text, GError **error)
-{
-	g_autofree char *glob = NULL, *expression = NULL;
-	const char *const filters[] = {text, NULL};
-	RsTraceSelectionConfig config = {.only_filtered = TRUE};
-
-	if (!*text) {
-		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-			    "--on event=: a glob or an expression is due");
-		return NULL;
-	}
-	/* A name alone is an event here, and no field. */
-	if ((!rs_filter_split(text, &glob, &expression) || !glob) && !strpbrk(text, " \t\"()<>=&|"))
-		config = (RsTraceSelectionConfig){.events = text};
-	else
-		config.filters = filters;
-	return rs_trace_selection_new(&config, error);
 }
 
 struct rs_trigger *rs_trigger_new(const char *const *texts, void (*seen)(void *data), void *data,
 				  GError **error)
 {
+	const struct rs_event_watch_config config = {.ended = on_ended};
 	struct rs_trigger *trigger = g_new0(struct rs_trigger, 1);
-	RsTraceFollowerConfig follower = {.record = on_record, .data = trigger};
-	RsTracePumpConfig pump = {.ended = on_ended, .data = trigger};
 
 	trigger->seen = seen;
 	trigger->data = data;
-	trigger->selections =
-		g_ptr_array_new_with_free_func((GDestroyNotify)rs_trace_selection_free);
+	trigger->watch = rs_event_watch_new(&config);
 	for (; *texts; texts++) {
-		RsTraceSelection *selection = select_one(*texts, error);
-
-		if (!selection) {
-			g_ptr_array_unref(trigger->selections);
-			g_free(trigger);
+		if (!rs_event_watch_want(trigger->watch, *texts, on_seen, trigger, error)) {
+			rs_trigger_free(trigger);
 			return NULL;
 		}
-		g_ptr_array_add(trigger->selections, selection);
 	}
-	pump.sink = rs_trace_follower_new(&follower);
-	trigger->pump = rs_trace_pump_new(&pump);
 	return trigger;
 }
 
 gboolean rs_trigger_finish(struct rs_trigger *trigger, GError **error)
 {
-	rs_trace_pump_stop(trigger->pump);
-	for (guint i = 0; i < trigger->selections->len; i++)
-		if (!rs_trace_selection_finish(trigger->selections->pdata[i], error))
-			return FALSE;
-	return TRUE;
+	rs_event_watch_finish(trigger->watch, false);
+	return rs_event_watch_check(trigger->watch, error);
 }
 
 void rs_trigger_free(struct rs_trigger *trigger)
 {
 	if (!trigger)
 		return;
-	rs_trace_pump_stop(trigger->pump);
-	rs_trace_pump_free(trigger->pump);
+	rs_event_watch_free(trigger->watch);
 	while (g_idle_remove_by_data(trigger))
 		;
-	g_ptr_array_unref(trigger->selections);
 	g_free(trigger);
 }
 
-int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, RsTraceLiveFlags flags,
-		   bool *reads)
+int rs_trigger_add(struct rs_trigger *trigger, const char *name, uint32_t number,
+		   const RsTraceRegion *region, RsTraceLiveFlags flags, bool *reads)
 {
 	RsTraceSource *pages = rs_trace_live_new(region, RS_TRACE_FROM_NOW, flags, NULL);
 
 	*reads = pages != NULL;
-	return pages ? (int)rs_trace_pump_add(trigger->pump, pages, reads) : -1;
+	return pages ? rs_event_watch_join(trigger->watch, name, number, pages, reads) : -1;
 }
 
 void rs_trigger_end(struct rs_trigger *trigger, int number)
 {
 	if (number >= 0)
-		rs_trace_pump_end(trigger->pump, (guint)number);
+		rs_event_watch_end(trigger->watch, number);
 }
 
 void rs_trigger_start(struct rs_trigger *trigger)
 {
-	rs_trace_pump_start(trigger->pump);
+	rs_event_watch_start(trigger->watch);
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that make a flight recorder write: an expression or glob over the records of a session,
- * which are decoded for that on a thread of its own. It sees what it can keep up with. Thread:
- * main.
+ * Events that make a flight recorder write, or a fault begin: an event watch whose one owner is
+ * told on the main thread. Thread: main.
  */
 #ifndef RS_HV_CLI_TRIGGER_H
 #define RS_HV_CLI_TRIGGER_H
 
-#include "filter/rs-trace-selection.h"
 #include <rs-trace-live.h>
 #include <rs-trace-region.h>
+#include <stdbool.h>
 
 struct rs_trigger;
 
@@ -25,11 +24,11 @@ gboolean rs_trigger_finish(struct rs_trigger *trigger, GError **error);
 void rs_trigger_free(struct rs_trigger *trigger);
 
 /*
- * Looks at the records of a region from now on, until *reads is false. Returns a number for
- * rs_trigger_end(), or -1.
+ * Looks at the records of a region from now on, until *reads is false. Its source has this name and
+ * number, for globs. Returns a number for rs_trigger_end(), or -1.
  */
-int rs_trigger_add(struct rs_trigger *trigger, const RsTraceRegion *region, RsTraceLiveFlags flags,
-		   bool *reads);
+int rs_trigger_add(struct rs_trigger *trigger, const char *name, uint32_t number,
+		   const RsTraceRegion *region, RsTraceLiveFlags flags, bool *reads);
 /* The region's source has ended. Once all of it is read, *reads becomes false. */
 void rs_trigger_end(struct rs_trigger *trigger, int number);
 void rs_trigger_start(struct rs_trigger *trigger);

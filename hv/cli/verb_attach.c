@@ -3,6 +3,7 @@
 #include "cli/attach_domain.h"
 #include "cli/launch.h"
 #include "cli/run_faults.h"
+#include "cli/run_triggers.h"
 #include "cli/run_recording_options.h"
 #include "cli/runner.h"
 #include "cli/select.h"
@@ -348,6 +349,8 @@ static int check(const struct rs_verb *verb, struct options *o)
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
 	if (!code)
 		code = rs_run_faults_check(verb, runner->faults);
+	if (!code)
+		code = rs_run_triggers_check(verb, runner->triggers);
 	return code ? code : rs_cli_symbols_take(verb, &o->symbols);
 }
 
@@ -361,6 +364,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner->filters,
 		 "Filter these events", "'GLOB: EXPR'"},
 		RS_RUN_FAULTS_OPTION(runner->faults),
+		RS_RUN_TRIGGERS_OPTION(runner->triggers),
 		RS_CLI_HOST_OPTION(o.host),
 		RS_CLI_SYMBOLS_FILE(o.symbols),
 		RS_CLI_SYMBOLS_NONE(o.symbols),
@@ -429,6 +433,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(runner->enable);
 	g_strfreev(runner->filters);
 	g_strfreev(runner->faults);
+	g_strfreev(runner->triggers);
 	rs_run_recording_options_clear(&o.to);
 	rs_cli_symbols_clear(&o.symbols);
 	rs_printer_style_clear(&o.style);

@@ -41,12 +41,14 @@ static void print_text(GVariant *sources)
 	rs_cli_table_print(table);
 }
 
-static void print_json(RsDBusSession1 *session, GVariant *sources)
+static void print_json(RsDBusSession1 *session, GVariant *sources, bool frozen)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 
 	json_builder_begin_object(b);
 	rs_cli_add_text(b, "name", rs_dbus_session1_get_name(session));
+	json_builder_set_member_name(b, "frozen");
+	json_builder_add_boolean_value(b, frozen);
 	json_builder_set_member_name(b, "sources");
 	json_builder_begin_array(b);
 	for (gsize i = 0; i < g_variant_n_children(sources); i++) {
@@ -68,28 +70,68 @@ static void print_json(RsDBusSession1 *session, GVariant *sources)
 
 static int show(RsDBusSession1 *session, bool json)
 {
-	g_autoptr(GVariant) sources = NULL;
+	g_autoptr(GVariant) sources = NULL, more = NULL;
+	gboolean frozen = FALSE;
 	GError *error = NULL;
 
 	if (!rs_dbus_session1_call_sources_sync(session, rs_trace_client_no_options(), &sources,
-						NULL, NULL, &error))
+						&more, NULL, &error))
 		return rs_cli_fail_gerror(error);
+	g_variant_lookup(more, "frozen", "b", &frozen);
 	if (json)
-		print_json(session, sources);
+		print_json(session, sources, frozen);
 	else
 		print_text(sources);
+	if (frozen && !json)
+		printf("frozen: nothing is recorded until ringside ring --thaw\n");
 	return RS_CLI_OK;
+}
+
+/* What is changed. */
+struct change {
+	char *mode;
+	gboolean freeze, thaw;
+};
+
+static int check(const struct rs_verb *verb, const struct change *change)
+{
+	if (change->mode && strcmp(change->mode, "overwrite") && strcmp(change->mode, "drop"))
+		return rs_cli_usage(verb, "--mode is overwrite or drop");
+	if (change->freeze && change->thaw)
+		return rs_cli_usage(verb, "--freeze and --thaw do not go together");
+	return 0;
+}
+
+/* A freeze comes first and a thaw last, so that all is done while nothing is recorded. */
+static gboolean carry_out(RsDBusSession1 *session, const struct change *change, GError **error)
+{
+	if (change->freeze &&
+	    !rs_dbus_session1_call_set_frozen_sync(session, TRUE, rs_trace_client_no_options(),
+						   NULL, NULL, error))
+		return FALSE;
+	if (change->mode && !rs_dbus_session1_call_set_ring_mode_sync(session, change->mode,
+								      rs_trace_client_no_options(),
+								      NULL, NULL, error))
+		return FALSE;
+	return !change->thaw ||
+	       rs_dbus_session1_call_set_frozen_sync(session, FALSE, rs_trace_client_no_options(),
+						     NULL, NULL, error);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *mode = NULL;
+	struct change change = {0};
 	gboolean json = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
 		{"mode", 'm', 0, G_OPTION_ARG_STRING, &mode,
 		 "What a full ring does from now on: overwrite the oldest events, or drop new ones",
 		 "overwrite|drop"},
+		{"freeze", 0, 0, G_OPTION_ARG_NONE, &change.freeze,
+		 "Record nothing, whatever is enabled: the rings keep what they hold", NULL},
+		{"thaw", 0, 0, G_OPTION_ARG_NONE, &change.thaw,
+		 "Record again what is enabled, after --freeze or a trigger's", NULL},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
@@ -98,22 +140,23 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	if (mode && strcmp(mode, "overwrite") && strcmp(mode, "drop"))
-		return rs_cli_usage(verb, "--mode is overwrite or drop");
+	change.mode = mode;
+	code = check(verb, &change);
+	if (code)
+		return code;
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
-	if (mode && !rs_dbus_session1_call_set_ring_mode_sync(
-			    session, mode, rs_trace_client_no_options(), NULL, NULL, &error))
+	if (!carry_out(session, &change, &error))
 		return rs_cli_fail_gerror(error);
-	return mode && !json ? RS_CLI_OK : show(session, json);
+	return (mode || change.freeze || change.thaw) && !json ? RS_CLI_OK : show(session, json);
 }
 
 const struct rs_verb rs_verb_ring = {
 	.name = "ring",
-	.args = "[--mode overwrite|drop] [NAME]",
-	.summary = "show a session's rings, or change what a full one does",
+	.args = "[--mode overwrite|drop] [--freeze|--thaw] [NAME]",
+	.summary = "show a session's rings, or change what they do",
 	.run = run,
 };

@@ -3,6 +3,7 @@
 #include "cli/runner.h"
 #include "cli/select.h"
 #include "cli/run_faults.h"
+#include "cli/run_triggers.h"
 #include "cli/source_args.h"
 #include "cli/verb.h"
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 /* Options of the session, and not of one source. */
 struct options {
-	char **enable, **filters, **faults;
+	char **enable, **filters, **faults, **triggers;
 	int stack;
 	RsCliSymbols symbols;
 	struct rs_cli_select select;
@@ -48,6 +49,7 @@ static int run_session(struct options *o, GArray *sources)
 		.symbols = &o->symbols,
 		.filters = o->filters,
 		.faults = o->faults,
+		.triggers = o->triggers,
 		.json = o->json,
 		.style = o->style,
 		.time = &o->time,
@@ -138,6 +140,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		code = rs_cli_usage(verb, "--core-late goes with --core and --duration");
 	if (!code)
 		code = rs_run_faults_check(verb, o->faults);
+	if (!code)
+		code = rs_run_triggers_check(verb, o->triggers);
 	if (!code)
 		code = rs_cli_symbols_take(verb, &o->symbols);
 	if (code)
@@ -235,6 +239,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
 		RS_RUN_FAULTS_OPTION(o.faults),
+		RS_RUN_TRIGGERS_OPTION(o.triggers),
 		RS_CLI_HOST_OPTION(o.host),
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		RS_RUN_RECORDING_OPTIONS(o.to),
@@ -269,6 +274,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(o.faults);
 	rs_cli_choice_clear(&o.choice);
 	rs_trace_selection_free(o.view);
+	g_strfreev(o.triggers);
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
 	rs_printer_style_clear(&o.style);

@@ -108,3 +108,19 @@ RS_TRACE_EVENT_LEVEL(host, fault, 3, 0x10,
 				    __assign_str(fault, text); __entry->state = how;),
 		     TP_printk("source=%u number=%u fault=\"%s\" state=%s", source, number, fault,
 			       state))
+
+/*
+ * A trigger fires (docs/triggers.md): the session has seen the event of that source, so long ago,
+ * and begins to do what the trigger says.
+ */
+RS_TRACE_EVENT_LEVEL(host, trigger, 3, 0x20,
+		     TP_PROTO(uint32_t of, uint32_t which, const char *seen, const char *what,
+			      uint64_t late),
+		     TP_ARGS(of, which, seen, what, late),
+		     TP_STRUCT__entry(__field(u32, source), __field(u32, number), __string(event),
+				      __string(action), __field(u64, late_ns)),
+		     TP_fast_assign(__entry->source = of; __entry->number = which;
+				    __assign_str(event, seen); __assign_str(action, what);
+				    __entry->late_ns = late;),
+		     TP_printk("source=%u number=%u event=%s do=\"%s\" late_ns=%llu", source,
+			       number, event, action, late_ns))

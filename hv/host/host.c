@@ -240,3 +240,10 @@ void rs_host_tell_fault(struct rs_target *host, uint32_t source, uint32_t number
 	if (host)
 		rs_emit_host_fault(source, number, text, state);
 }
+
+void rs_host_tell_trigger(struct rs_target *host, uint32_t source, uint32_t number,
+			  const char *event, const char *action, uint64_t late_ns)
+{
+	if (host)
+		rs_emit_host_trigger(source, number, event, action, late_ns);
+}

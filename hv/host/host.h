@@ -54,5 +54,7 @@ void rs_host_tell_detach(struct rs_target *host, uint32_t source, const char *re
 enum rs_host_fault { RS_HOST_FAULT_BEGIN, RS_HOST_FAULT_END, RS_HOST_FAULT_REFUSED };
 void rs_host_tell_fault(struct rs_target *host, uint32_t source, uint32_t number, const char *text,
 			enum rs_host_fault state);
+void rs_host_tell_trigger(struct rs_target *host, uint32_t source, uint32_t number,
+			  const char *event, const char *action, uint64_t late_ns);
 
 #endif

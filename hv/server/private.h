@@ -2,7 +2,7 @@
 /*
  * Shared by server.c (questions, life), waiting.c (calls that wait), wishes.c (the wishes of
  * peers), and what peers ask of agents: ktrace.c, threads.c, engines.c, examine.c,
- * guest_command.c; private.
+ * guest_command.c; inject.c, triggers.c; private.
  */
 #ifndef RS_HV_SERVER_PRIVATE_H
 #define RS_HV_SERVER_PRIVATE_H
@@ -92,6 +92,9 @@ void rs_server_connect_guest_command(struct rs_server *server);
 
 /* inject.c */
 void rs_server_connect_inject(struct rs_server *server);
+
+/* triggers.c */
+void rs_server_connect_triggers(struct rs_server *server);
 
 /* threads.c */
 void rs_server_connect_threads(struct rs_server *server);

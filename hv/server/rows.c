@@ -33,6 +33,51 @@ static void add_u64(GVariantBuilder *builder, const char *name, uint64_t value)
 	add(builder, name, g_variant_new_uint64(value));
 }
 
+GVariant *rs_row_sources(const struct rs_session *session)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	if (rs_session_is_frozen(session))
+		add(&b, "frozen", g_variant_new_boolean(TRUE));
+	return g_variant_builder_end(&b);
+}
+
+GVariant *rs_row_trigger(const struct rs_trigger_info *trigger)
+{
+	const GArray *actions = trigger->text->actions;
+	GVariantBuilder b, list;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add(&b, "number", g_variant_new_uint32(trigger->number));
+	add_text(&b, "event", trigger->text->event);
+	g_variant_builder_init(&list, G_VARIANT_TYPE("as"));
+	for (guint i = 0; i < actions->len; i++) {
+		g_autofree char *action = rs_trigger_action_format(
+			&g_array_index(actions, struct rs_trigger_action, i));
+
+		g_variant_builder_add_value(
+			&list, g_variant_new_take_string(g_utf8_make_valid(action, -1)));
+	}
+	add(&b, "actions", g_variant_builder_end(&list));
+	add(&b, "count", g_variant_new_uint32((uint32_t)trigger->text->count));
+	add_u64(&b, "fired", trigger->fired);
+	add_u64(&b, "hits", trigger->hits);
+	add(&b, "spent", g_variant_new_boolean(trigger->spent));
+	if (trigger->problem)
+		add_text(&b, "problem", trigger->problem);
+	return pack(g_variant_builder_end(&b));
+}
+
+GVariant *rs_row_triggers(struct rs_session *session)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_u64(&b, "lost", rs_session_triggers_lost(session));
+	return g_variant_builder_end(&b);
+}
+
 static GVariant *row_wish(const struct rs_wish *wish)
 {
 	GVariantBuilder b;

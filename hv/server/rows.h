@@ -9,9 +9,16 @@
 
 #include "session/engines.h"
 #include "session/session.h"
+#include "session/triggers.h"
 
 /* A row of Sources. */
 GVariant *rs_row_source(const struct rs_source *source);
+/* Sources' "more": frozen (b), if it is. */
+GVariant *rs_row_sources(const struct rs_session *session);
+/* A row of ListTriggers. */
+GVariant *rs_row_trigger(const struct rs_trigger_info *trigger);
+/* ListTriggers' "more": lost (t). */
+GVariant *rs_row_triggers(struct rs_session *session);
 /* OpenRegion's "more": where the region lies in its file. */
 GVariant *rs_row_region(const RsTraceRegion *region);
 /* Pause's "more": running (as), names of sources that run on, if there are any. */

@@ -157,7 +157,7 @@ static gboolean on_sources(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 		g_variant_builder_add_value(&builder,
 					    rs_row_source(rs_session_source(server->session, i)));
 	rs_dbus_session1_complete_sources(object, invocation, g_variant_builder_end(&builder),
-					  rs_row_empty());
+					  rs_row_sources(server->session));
 	return TRUE;
 }
 
@@ -370,6 +370,20 @@ static gboolean on_set_ring_mode(RsDBusSession1 *object, GDBusMethodInvocation *
 				     &err))
 		return rs_server_give_error(invocation, &err);
 	rs_dbus_session1_complete_set_ring_mode(object, invocation, rs_row_empty());
+	return TRUE;
+}
+
+static gboolean on_set_frozen(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			      gboolean frozen, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_error err = {0};
+
+	if (!may_control(server, invocation, options))
+		return TRUE;
+	if (rs_session_set_frozen(server->session, frozen, &err))
+		return rs_server_give_error(invocation, &err);
+	rs_dbus_session1_complete_set_frozen(object, invocation, rs_row_empty());
 	return TRUE;
 }
 
@@ -643,6 +657,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-pause", G_CALLBACK(on_pause)},
 		{"handle-resume", G_CALLBACK(on_resume)},
 		{"handle-set-ring-mode", G_CALLBACK(on_set_ring_mode)},
+		{"handle-set-frozen", G_CALLBACK(on_set_frozen)},
 		{"handle-stop", G_CALLBACK(on_stop)},
 		{"handle-claim", G_CALLBACK(on_claim)},
 		{"handle-release", G_CALLBACK(on_release)},
@@ -654,6 +669,7 @@ static void connect_methods(struct rs_server *server)
 	rs_server_connect_ktrace(server);
 	rs_server_connect_guest_command(server);
 	rs_server_connect_inject(server);
+	rs_server_connect_triggers(server);
 	rs_server_connect_threads(server);
 	rs_server_connect_engines(server);
 	rs_server_connect_examine(server);

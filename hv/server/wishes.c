@@ -6,6 +6,7 @@
 #include "server/private.h"
 
 #include "server/rows.h"
+#include "session/triggers.h"
 #include <errno.h>
 #include <rs-trace-session-error.h>
 #include <string.h>
@@ -118,6 +119,10 @@ static bool take_options(struct rs_server *server, GDBusMethodInvocation *invoca
 			asks->stack = g_variant_get_uint32(v);
 		else
 			return !rs_server_refuse_option(invocation, name);
+	}
+	if (g_str_has_prefix(asks->owner, RS_TRIGGER_OWNER)) {
+		rs_error_set(&err, EINVAL, "'%s' is a trigger's", asks->owner);
+		return !rs_server_give_error(invocation, &err);
 	}
 	if (asks->until_disconnect &&
 	    (strcmp(asks->owner, RS_OWNER_HOST) == 0 || strcmp(asks->owner, RS_OWNER_GUEST) == 0)) {

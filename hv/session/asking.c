@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request: enable, disable, set or clear a filter, or forget an owner. All of it goes the same
- * way, in as many turns as it takes:
+ * A request: enable, disable, set or clear a filter, forget an owner, or review what is in force.
+ * All of it goes the same way, in as many turns as it takes:
  *
  *     find the events in each source, a part of the request
  *     make a plan for each event: compile what is asked for, and join it with what others want
@@ -61,6 +61,12 @@ static void part_free(gpointer data)
 
 	g_array_unref(part->plans);
 	g_free(part);
+}
+
+/* The others are about all events for which there are wishes. */
+static bool has_glob(enum rs_session_ask_kind kind)
+{
+	return kind != RS_ASK_FORGET && kind != RS_ASK_REVIEW;
 }
 
 static struct part *nth_part(const struct rs_asking *asking, guint i)
@@ -161,6 +167,18 @@ static void find_matching(const struct rs_asking *asking, const struct part *par
 	}
 }
 
+/* Those that anybody has asked about. */
+static void find_any_wished(struct rs_source *source, GArray *plans)
+{
+	rs_turn_add(&source->session->turn, source->region->header.event_capacity);
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
+		const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, id);
+
+		if (source->events[id].wishes.first && event && rs_event_usable(source, event))
+			rs_plans_add(plans, source, event);
+	}
+}
+
 /* Those that the owner has asked about. Its wishes for events that cannot be used end at once. */
 static void find_wished(const struct rs_asking *asking, struct rs_source *source, GArray *plans)
 {
@@ -190,6 +208,8 @@ static void find_events(const struct rs_asking *asking, struct part *part,
 	part->described = part->source->described;
 	if (glob)
 		find_matching(asking, part, glob);
+	else if (asking->kind == RS_ASK_REVIEW)
+		find_any_wished(part->source, part->plans);
 	else
 		find_wished(asking, part->source, part->plans);
 }
@@ -213,7 +233,7 @@ static void add_parts(struct rs_asking *asking)
 		struct part *part;
 
 		if (!asked(&asking->asker, source) || has_part(asking, source) ||
-		    (source->ended && asking->glob))
+		    (source->ended && asking->kind != RS_ASK_FORGET))
 			continue;
 		part = g_new0(struct part, 1);
 		part->source = source;
@@ -424,7 +444,7 @@ static int check(const struct rs_asking *asking, struct rs_error *err)
 	struct rs_filter_error why = {0};
 	int ret;
 
-	if (asking->kind == RS_ASK_FORGET)
+	if (!has_glob(asking->kind))
 		return 0;
 	if (asking->expression && rs_filter_check(asking->expression, &why))
 		return rs_filter_failed(asking->expression, &why, err);
@@ -463,7 +483,7 @@ static int begin(struct rs_asking *asking, struct rs_error *err)
 	asking->begun = true;
 	if (asking->kind == RS_ASK_FORGET)
 		rs_owner_clear_rules(asking->asker.owner);
-	else
+	else if (has_glob(asking->kind))
 		refresh(asking);
 	if (asking->expression && rs_filters_new(asking->expression, &asking->filters, &why))
 		return rs_filter_failed(asking->expression, &why, err);
@@ -524,7 +544,7 @@ static void change_wishes(const struct rs_asking *asking, struct rs_plan *plan)
 {
 	struct rs_owner *owner = rs_asker_owner(&asking->asker, plan->source);
 
-	plan->by_guest = owner == plan->source->guest;
+	plan->by_guest = owner == plan->source->guest && asking->kind != RS_ASK_REVIEW;
 	switch (asking->kind) {
 	case RS_ASK_ENABLE:
 		rs_wishes_set_stack(&plan->wishes, owner, asking->stack);
@@ -539,13 +559,15 @@ static void change_wishes(const struct rs_asking *asking, struct rs_plan *plan)
 	case RS_ASK_FORGET:
 		rs_wishes_forget(&plan->wishes, owner);
 		break;
+	case RS_ASK_REVIEW:
+		break;
 	}
 }
 
 /* An owner can always let go of an event, even if the others' filters are too large. */
 static bool is_lenient(const struct rs_asking *asking)
 {
-	return asking->kind == RS_ASK_DISABLE || asking->kind == RS_ASK_FORGET;
+	return asking->kind == RS_ASK_DISABLE || !has_glob(asking->kind);
 }
 
 /* What others change meanwhile does not matter to this. 1: the turn is over. */
@@ -753,7 +775,7 @@ struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *
 	asking->kind = ask->kind;
 	asking->ahead = ask->ahead;
 	asking->stack = ask->kind == RS_ASK_ENABLE ? ask->stack : 0;
-	asking->glob = ask->kind == RS_ASK_FORGET ? NULL : g_strdup(ask->glob ? ask->glob : "");
+	asking->glob = has_glob(ask->kind) ? g_strdup(ask->glob ? ask->glob : "") : NULL;
 	if (ask->kind == RS_ASK_FILTER && ask->expression)
 		asking->expression = g_strstrip(g_strdup(ask->expression));
 	if (asking->expression && rs_filter_is_none(asking->expression))

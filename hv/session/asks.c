@@ -15,7 +15,7 @@ static int find_owner(struct rs_session *session, const struct rs_session_ask *a
 		*out = rs_owners_find(session->owners, ask->owner);
 		return *out ? 0 : -ENOENT;
 	}
-	if (strcmp(ask->owner, RS_OWNER_GUEST) == 0)
+	if (ask->kind == RS_ASK_REVIEW || strcmp(ask->owner, RS_OWNER_GUEST) == 0)
 		return 0;
 	return rs_owners_get(session->owners, ask->owner, out, err);
 }

@@ -239,6 +239,8 @@ static void list_source(struct rs_source *source, const RsTraceEventGlob *glob, 
 			entry.note = "its provider has gone";
 		else if (state->called && !state->on && !entry.note)
 			entry.note = "its sites are on for callbacks in the guest";
+		else if (source->session->frozen && rs_wishes_wanted(&state->wishes))
+			entry.note = "the session is frozen";
 		else if (state->overfull)
 			entry.note = "the owners' filters are too large together: all is recorded";
 		g_array_append_val(list, entry);

@@ -110,6 +110,16 @@ void rs_host_note_fault(const struct rs_source *source, uint32_t number, const c
 	rs_host_tell_fault(host_of(source), source->number, number, text, state);
 }
 
+void rs_host_note_trigger(const struct rs_source *source, uint32_t number, const char *event,
+			  const char *action, uint64_t late_ns)
+{
+	/* Its own events may have triggers, too. */
+	const struct rs_source *host = source->session->host;
+
+	rs_host_tell_trigger(host ? host->target : NULL, source->number, number, event, action,
+			     late_ns);
+}
+
 /* ---- life ---- */
 
 /* One for each vCPU whose exits are told. */

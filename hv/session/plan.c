@@ -80,6 +80,13 @@ static void decide(struct rs_plan *plan, bool lenient, int *ret, struct rs_error
 	g_autoptr(GByteArray) joined = NULL;
 
 	g_clear_pointer(&plan->program, rs_program_unref);
+	/* Nothing is in force, and nothing takes room, until the session thaws. */
+	if (plan->source->session->frozen) {
+		plan->on = plan->overfull = false;
+		plan->stack = 0;
+		*ret = 0;
+		return;
+	}
 	plan->on = rs_wishes_wanted(&plan->wishes);
 	plan->stack = rs_source_takes_stacks(plan->source) ? rs_wishes_stack(&plan->wishes) : 0;
 	*ret = rs_wishes_program(&plan->wishes, plan->event, &joined, err);

@@ -19,7 +19,9 @@
  *     sites.c    the patcher
  *     later.c    requests whose sites are still being patched
  *     owners.c   owners, their rules and wishes; it knows no session
+ *     freeze.c   a session that records nothing for a while
  *     rings.c    the rings' mode
+ *     triggers.c what is done when an event comes; trigger_text.c reads the text of that
  *     slots.c    the numbers of requests that wait for their answer
  *     hcall.c    what each request of a guest does
  *     commands.c what the host asks of a guest's agent
@@ -55,6 +57,7 @@ struct rs_journal_report;
 struct rs_plan;
 struct rs_requests;
 struct rs_source_command;
+struct rs_triggers;
 
 struct event_state {
 	struct rs_wishes wishes;
@@ -166,6 +169,7 @@ struct rs_session {
 	char *core;                 /* the file for a guest's memory; NULL: not wanted, or tried */
 	bool has_core;              /* it was written */
 	struct rs_faults *faults;   /* likewise: those that last */
+	struct rs_triggers *triggers;
 	struct rs_source_stat past; /* of sources that are gone */
 	uint32_t sources_made;      /* sources made so far: the number of the newest */
 	GHashTable *names;          /* of sources, also of those that are gone, but numbered ones */
@@ -181,6 +185,7 @@ struct rs_session {
 	uint32_t laters_made;     /* so far: the number of the newest */
 	uint32_t follow_ms;       /* for which an agent that has to follow is waited for */
 	bool started;
+	bool frozen;  /* nothing is recorded */
 	bool paused;  /* by hand */
 	bool stirred; /* somebody else has paused a guest, or let it run on: to be told */
 	bool detached;
@@ -217,6 +222,8 @@ void rs_host_note_panic(const struct rs_source *source, const char *why);
 void rs_host_note_detach(const struct rs_source *source, const char *reason);
 void rs_host_note_fault(const struct rs_source *source, uint32_t number, const char *text,
 			enum rs_host_fault state);
+void rs_host_note_trigger(const struct rs_source *source, uint32_t number, const char *event,
+			  const char *action, uint64_t late_ns);
 /* The patcher tells of what it does. Once it is made. */
 void rs_host_watch_patches(struct rs_source *source);
 /* Before all other sources. */
@@ -496,6 +503,12 @@ bool rs_source_ask(struct rs_source *source, struct rs_asking *asking,
  */
 bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *request,
 		     const struct rs_ticket *ticket, struct rs_hcall_response *response);
+
+/* triggers.c: see triggers.h */
+void rs_triggers_free(struct rs_triggers *triggers); /* accepts NULL */
+/* A request is done that was kept: perhaps that of a trigger. */
+void rs_triggers_settled(struct rs_session *session, uint32_t request, int ret,
+			 const struct rs_error *err);
 
 /* commands.c: see commands.h */
 struct rs_commands *rs_commands_new(struct rs_source *source);

@@ -364,6 +364,7 @@ void rs_session_destroy(struct rs_session *session)
 	rs_owners_free(session->owners);
 	rs_engines_free(session->engines);
 	rs_faults_free(session->faults);
+	rs_triggers_free(session->triggers);
 	g_hash_table_unref(session->names);
 	g_ptr_array_unref(session->listeners);
 	g_main_context_unref(session->context);

@@ -317,7 +317,14 @@ void rs_session_add_listener(struct rs_session *session,
 void rs_session_remove_listener(struct rs_session *session,
 				const struct rs_session_listener *listener);
 
-enum rs_session_ask_kind { RS_ASK_ENABLE, RS_ASK_DISABLE, RS_ASK_FILTER, RS_ASK_FORGET };
+/* REVIEW is the session's own: it puts into force what follows from the wishes as they are. */
+enum rs_session_ask_kind {
+	RS_ASK_ENABLE,
+	RS_ASK_DISABLE,
+	RS_ASK_FILTER,
+	RS_ASK_FORGET,
+	RS_ASK_REVIEW
+};
 
 /* What somebody asks for. */
 struct rs_session_ask {
@@ -328,7 +335,7 @@ struct rs_session_ask {
 	const void *from;
 	const char *owner;
 	enum rs_session_ask_kind kind;
-	const char *glob;       /* not for FORGET */
+	const char *glob;       /* not for FORGET and REVIEW */
 	const char *expression; /* FILTER; empty or NULL clears */
 	/* ENABLE: how many frames of the call stack each record is to have, 0 for none. -EINVAL:
 	 * more than RS_STACK_MAX. An event gets the most that any owner wants. */
@@ -431,6 +438,13 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err);
  * -ESHUTDOWN. Others: a region cannot be mapped, and some rings have the new mode.
  */
 int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
+/*
+ * A frozen session records nothing, whatever anybody wishes: all events are off, and so the rings
+ * keep what they hold. Wishes stay, others may come, and they are in force once it thaws. The
+ * guests' control words say so at once, and their text follows in turns. -ESHUTDOWN.
+ */
+int rs_session_set_frozen(struct rs_session *session, bool frozen, struct rs_error *err);
+bool rs_session_is_frozen(const struct rs_session *session);
 /* Asks every guest to end; `ended` follows for each. */
 void rs_session_stop(struct rs_session *session, const char *why);
 /* Restores all text now and leaves everything off. Destroying does this too. -EIO: some text is

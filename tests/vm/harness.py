@@ -72,7 +72,7 @@ class Ringside:
     def json(self, *args):
         """The objects that it prints, a line each; the object of a verb that has but one."""
         rows = [json.loads(line) for line in self(*args, '--json').out.splitlines()]
-        return rows if args[0] in ('ps', 'list', 'format') or '--list' in args else rows[0]
+        return rows if args[0] in ('ps', 'list', 'format', 'trigger') or '--list' in args else rows[0]
 
     def sessions(self):
         """What `ps` shows once all have answered. It waits 2 s, and a machine may be slower."""

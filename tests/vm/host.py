@@ -155,7 +155,7 @@ def test_like_any_source():
     check(host['name'] == 'host' and host['joined'] and host['pid'] == run.process.pid,
           f'ps shows it: {host}')
     events = rs.json('list', '-s', 'l', 'host:*')
-    check(len(events) == 11 and all(e['source'] == 'host' and not e['enabled'] for e in events),
+    check(len(events) == 12 and all(e['source'] == 'host' and not e['enabled'] for e in events),
           f'{len(events)} events, all off')
     check(rs('filter', '-s', 'l', 'host:patch: now == 1').code == 0, 'a filter by a name of a value')
     check(rs('enable', '-s', 'l', 'host:*').code == 0, 'enable')

@@ -76,6 +76,7 @@ _ringside()
 	--format) COMPREPLY=($(compgen -W "human tap junit github" -- "$cur")); return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
+	-d | --do) COMPREPLY=($(compgen -W "pause freeze snapshot snapshot= stack stack= enable= disable=" -- "$cur")); return ;;
 	--on) COMPREPLY=($(compgen -W "panic reset signal event=" -- "$cur")); return ;;
 	-b | --by)
 		# That of report is a field.
@@ -109,7 +110,7 @@ _ringside()
 		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
 	run | report | diff | export | test) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
-	enable | disable | filter | format | hist | list)
+	enable | disable | filter | format | hist | list | trigger)
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
 		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
 		;;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trigger as text: what is done when an event comes, as docs/triggers.md has it. Here the text
+ * becomes a struct; session/triggers.h carries it out. In one line it is
+ *
+ *     pause; snapshot=/tmp/t.trace; count=1 @ sched:switch: next_comm ~ "lz-*"
+ *
+ * Trust: the text is hostile. Any thread.
+ */
+#ifndef RS_HV_SESSION_TRIGGER_TEXT_H
+#define RS_HV_SESSION_TRIGGER_TEXT_H
+
+#include "base/error.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RS_TRIGGER_TEXT_MAX 4096u /* bytes of an event with its expression, or of an action */
+#define RS_TRIGGER_ACTIONS_MAX 8u
+#define RS_TRIGGER_FRAMES 16u    /* frames, if the action "stack" says none */
+#define RS_TRIGGER_SNAPSHOTS 16u /* count of one that takes snapshots, if it says none */
+
+enum rs_trigger_act {
+	RS_TRIGGER_FREEZE,   /* nothing is recorded any more */
+	RS_TRIGGER_PAUSE,    /* the guests stand still */
+	RS_TRIGGER_SNAPSHOT, /* what the rings hold goes to a file: `arg`, NULL: any */
+	RS_TRIGGER_STACK,    /* the record and who called it are shown: `frames` */
+	RS_TRIGGER_ENABLE,   /* events go on: `arg` is their glob */
+	RS_TRIGGER_DISABLE,
+};
+
+struct rs_trigger_action {
+	enum rs_trigger_act act;
+	char *arg; /* NULL: none */
+	uint32_t frames;
+};
+
+struct rs_trigger_text {
+	char *event;             /* "GLOB" or "GLOB: EXPR" */
+	char *glob, *expression; /* of it; the second is NULL if there is none */
+	GArray *actions; /* of struct rs_trigger_action, in the order in which they are done */
+	uint64_t count;  /* how often it fires; 0: no limit */
+};
+
+/*
+ * From its parts; `count` 0: not given. -EINVAL: something is wrong. An expression is only taken
+ * apart from its glob.
+ */
+int rs_trigger_text_new(const char *event, const char *const *actions, uint64_t count,
+			struct rs_trigger_text **out, struct rs_error *err);
+/* From one line. */
+int rs_trigger_text_parse(const char *line, struct rs_trigger_text **out, struct rs_error *err);
+void rs_trigger_text_free(struct rs_trigger_text *text); /* accepts NULL */
+
+bool rs_trigger_text_has(const struct rs_trigger_text *text, enum rs_trigger_act act);
+/* Frames of call stacks that its records need; 0: none. */
+uint32_t rs_trigger_text_stack(const struct rs_trigger_text *text);
+/* An action as it is written, to be freed. */
+char *rs_trigger_action_format(const struct rs_trigger_action *action);
+/* All of them, with "; " in between, to be freed. */
+char *rs_trigger_text_actions(const struct rs_trigger_text *text);
+
+#endif

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Triggers: what a session does when an event comes.
+
+    triggers.py kvm|tcg|hosted RINGSIDE GUEST
+
+Exits 77, with the reason, if the accelerator is missing.
+"""
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+
+from harness import DOC, Background, Ringside, check, need, run_tests, wait_for
+
+KIND, RINGSIDE, GUEST = sys.argv[1:4]
+rs = Ringside(RINGSIDE)
+if KIND == 'hosted':
+    EVENT, FIELD, OTHER = 'pool:take', 'job', 'pool:done'
+else:
+    EVENT, FIELD, OTHER = 'sched:switch', 'next_pid', 'sched:wakeup'
+
+
+def arguments(name, *options):
+    guest = ['--hosted', *GUEST.split()] if KIND == 'hosted' else ['--accel', KIND, GUEST]
+    return ['run', '--name', name, *options, *guest]
+
+
+def is_up(name):
+    return EVENT in rs('list', '-s', name, '-q').out.split()
+
+
+def start(name, *options):
+    return Background(rs, *arguments(name, *options), ready=lambda: is_up(name))
+
+
+def triggers(name):
+    r = rs('trigger', '-s', name, '--json')
+    rows = [json.loads(line) for line in r.out.splitlines()]
+    for row in rows:
+        DOC.check('ringside trigger', row)
+    return rows
+
+
+def state(name):
+    return rs.json('stat', '-s', name)['state']
+
+
+def enabled(name, glob):
+    return [row['enabled'] for row in rs.json('list', '-s', name, glob)]
+
+
+def written(name):
+    return sum(cpu['written'] for cpu in rs.json('stat', '-s', name)['cpus'])
+
+
+def test_a_life():
+    """It is set, listed, fires, is spent, and can be removed; its client has gone long before."""
+    s = start('l', '-q')
+    check(rs('trigger', 'l').out == '', 'there is none')
+    r = rs('trigger', '-s', 'l', f'{EVENT}: {FIELD} >= 0', '--do', f'enable={OTHER}', '-n', '1')
+    check((r.code, r.out) == (0, 'trigger 1\n'), f'set: {r}')
+    wait_for('it to fire', lambda: triggers('l')[0]['fired'])
+    row = triggers('l')[0]
+    check(row['spent'] and row['fired'] == row['count'] == 1 and row['hits'] >= 1, f'once: {row}')
+    check(row['actions'] == [f'enable={OTHER}'] and not row['problem'], 'listed')
+    wait_for('the other event', lambda: enabled('l', OTHER) == [True])
+    wait_for('its own event to go off', lambda: enabled('l', EVENT) == [False])
+    text = rs('trigger', 'l').out.splitlines()
+    check(re.match(rf' +1 spent +1/1 +\d+  enable={OTHER} @ {EVENT}: {FIELD} >= 0$', text[1]), f'as text: {text}')
+    check(rs('trigger', '-s', 'l', '-q', EVENT, '--do', f'disable={OTHER}').out == '', 'another, quietly')
+    wait_for('that', lambda: enabled('l', OTHER) == [False])
+    check(rs('trigger', 'l', '--remove', EVENT).code == 0, 'both removed by their event')
+    check(triggers('l') == [] and enabled('l', EVENT) == [False], 'nothing is left')
+    check(rs('trigger', 'l', '--remove', '1').code == 3, 'no more')
+    check(rs('stop', 'l').code == 0, 'stop')
+    said = s.end()[2]
+    check(re.search(rf'^ringside: trigger 1: {EVENT}, [0-9.]+ ms ago: enable={OTHER}$', said, re.M), said)
+
+
+def test_pause():
+    s = start('p', '-q')
+    r = rs('trigger', '-s', 'p', EVENT, '--do', 'pause', '--count', '1')
+    check(r.code == 0, f'{r}')
+    if KIND == 'hosted':
+        # A program that the session started stands still, too.
+        wait_for('the program to be paused', lambda: state('p') == 'paused')
+    else:
+        wait_for('the guest to be paused', lambda: state('p') == 'paused')
+    before = written('p')
+    check(written('p') == before, 'and nothing more is recorded')
+    check(rs('resume', 'p').code == 0 and state('p') == 'running', 'it goes on')
+    check(rs('stop', 'p').code == 0, 'stop')
+    s.end()
+
+
+def test_freeze():
+    """The rings keep what they hold, and what was wished comes back."""
+    s = start('f', '-q', '-e', OTHER)
+    wait_for('events', lambda: written('f') > 0)
+    check(rs('trigger', '-s', 'f', EVENT, '--do', 'freeze', '-n', '1').code == 0, 'set')
+    wait_for('the freeze', lambda: rs.json('ring', 'f')['frozen'])
+    wait_for('events off', lambda: not any(enabled('f', '*:*')))
+    before = written('f')
+    check(rs('enable', '-s', 'f', EVENT).code == 0 and enabled('f', EVENT) == [False], 'a wish waits')
+    check('frozen' in rs('ring', 'f').out and '(the session is frozen)' in rs('list', '-s', 'f', EVENT).out, 'shown')
+    r = rs('trace', '-s', 'f', '-n', '3', '--duration', '20')
+    check(OTHER in r.out, 'what was there is there')
+    check(written('f') == before, 'nothing was recorded')
+    check(rs('ring', '--freeze', '--thaw', 'f').code == 2, 'not both')
+    check(rs('ring', '--thaw', 'f').code == 0 and not rs.json('ring', 'f')['frozen'], 'thawed')
+    check(enabled('f', EVENT) == enabled('f', OTHER) == [True], 'both are on')
+    wait_for('events', lambda: written('f') > before)
+    check(rs('ring', '--freeze', 'f').code == 0 and rs.json('ring', 'f')['frozen'], 'by hand')
+    check(rs('ring', '--thaw', 'f').code == 0, 'and back')
+    check(rs('stop', 'f').code == 0, 'stop')
+    s.end()
+
+
+def test_snapshot(folder):
+    """Files are written while the session goes on, so many and no more."""
+    path = os.path.join(folder, 'snap')
+    s = start('s', '-q', '--host', '-e', 'host:trigger')
+    check(rs('trigger', '-s', 's', EVENT, '--do', f'snapshot={path}', '--do', 'stack=4', '-n', '2').code == 0, 'set')
+    wait_for('both files', lambda: os.path.exists(f'{path}.0002'))
+    wait_for('the second to be whole', lambda: s.said().count('snap.0002: trigger 1: ') == 1)
+    check(triggers('s')[0]['spent'], 'that was all')
+    r = rs('report', f'{path}.0002')
+    check(r.code == 0 and EVENT in r.out and ' => ' in r.out, f'with stacks: {r.out[-300:]} {r.err}')
+    check(re.search(rf'host:trigger: source=\d+ number=1 event={EVENT} do="snapshot={path}; stack=4" late_ns=\d+',
+                    r.out), 'and the trigger is in it')
+    check(len(os.listdir(folder)) == 2, f'two files: {os.listdir(folder)}')
+    check(rs('stop', 's').code == 0, 'stop')
+    said = s.end()[2]
+    check(re.search(rf'{EVENT}, [0-9.]+ ms ago: .*\n.*{EVENT}: .*\n => ', said), f'the session shows it: {said[-500:]}')
+
+
+def test_of_run(folder):
+    """--trigger, whose events come before anybody could ask; the last ones are not missed."""
+    path = os.path.join(folder, 'run')
+    r = rs(*arguments('r', '-q', '--trigger', f'snapshot={path}; count=1 @ {EVENT}', '--duration', '1'))
+    check(r.code == 0 and os.path.exists(f'{path}.0001'), f'written: {r}')
+    for line, code, why in ((f'pausee @ {EVENT}', 2, 'is nothing'), (f'pause {EVENT}', 2, 'ACTION'),
+                            ('pause @ nix:nix', 3, 'no event'), (f'pause @ {EVENT}: nix == 1', 2, 'nix'),
+                            (f'enable=nix:nix @ {EVENT}', 3, 'no event')):
+        r = rs(*arguments('r', '-q', '--trigger', line, '--duration', '1'))
+        check(r.code == code and why in r.err, f'{line}: {r.code} {r.err[-200:]}')
+
+
+def test_wrong():
+    s = start('w', '-q')
+    for args, code, why in (([EVENT, '--do', 'pausee'], 2, 'is nothing'), ([EVENT], 2, 'what is to be done'),
+                            (['--do', 'pause'], 2, 'which event'), (['nix:nix', '--do', 'pause'], 3, '--ahead'),
+                            ([f'{EVENT}: nix > 2', '--do', 'pause'], 2, '^~~'),
+                            ([EVENT, '--do', 'enable=nix:nix'], 3, 'no event'),
+                            ([EVENT, '--do', 'pause', '--remove', '1'], 2, 'together'),
+                            ([EVENT, '--do', 'pause', '-n', '-1'], 2, '--count')):
+        r = rs('trigger', '-s', 'w', *args)
+        check(r.code == code and why in r.err, f'{args}: {r.code} {r.err[-200:]}')
+    check(triggers('w') == [], 'none of them is there')
+    check(rs('enable', '-s', 'w', '--owner', 'trigger.1', '*').code == 2, 'nobody speaks for a trigger')
+    check(rs('trigger', '-s', 'w', 'nix:nix', '--do', 'pause', '--ahead').code == 0, 'of what comes')
+    check(rs('trigger', 'w', '--remove', 'all').code == 0 and triggers('w') == [], 'removed')
+    check(rs('stop', 'w').code == 0, 'stop')
+    s.end()
+
+
+def test_flood():
+    """A guest that emits all it can is answered so often, and no more; others are served."""
+    if KIND == 'hosted':
+        return
+    s = Background(rs, 'run', '--name', 'd', '-q', '--accel', KIND, '--append', 'flood', GUEST,
+                   ready=lambda: 'load:flood' in rs('list', '-s', 'd', '-q').out)
+    check(rs('trigger', '-s', 'd', 'load:flood', '--do', f'disable={OTHER}').code == 0, 'set')
+    wait_for('hits', lambda: triggers('d')[0]['fired'] >= 3)
+    row = triggers('d')[0]
+    check(row['hits'] > 20 * row['fired'], f'most of them did nothing: {row}')
+    for _ in range(5):
+        check(rs('list', '-s', 'd', '-q').code == 0, 'the session answers')
+    check(rs('trigger', 'd', '--remove', 'all').code == 0, 'removed')
+    check(rs('stop', 'd').code == 0, 'stop')
+    s.end(signal.SIGINT)
+
+
+need(KIND)
+with tempfile.TemporaryDirectory(prefix='rs-trigger-') as one, tempfile.TemporaryDirectory(prefix='rs-trigger-') as two:
+    def test_snapshots():
+        test_snapshot(one)
+
+    def test_run():
+        test_of_run(two)
+    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_flood], sys.argv[4:])
