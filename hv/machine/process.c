@@ -36,6 +36,7 @@ struct process {
 	bool door; /* the agent has made it for us */
 	bool left; /* it has such a file, in which a session was: it will make another at once */
 	uint32_t owner;
+	uid_t user;
 };
 
 /* ---- who it is ---- */
@@ -110,6 +111,15 @@ static uint32_t own_id(pid_t pid)
 	return id;
 }
 
+/* Nobody's, if it has ended. */
+static uid_t user_of(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d", (int)pid);
+	struct stat st;
+
+	return stat(path, &st) ? (uid_t)-1 : st.st_uid;
+}
+
 /* ---- its memory ---- */
 
 /* Whether the regions are those of this process: a session has given one to it. */
@@ -151,6 +161,42 @@ static void wake(int fd)
 	munmap(map, RS_PAGE_SIZE);
 }
 
+/* The device of all files that memfd_create() makes, and of no others; 0: not known. */
+static dev_t memfd_device(void)
+{
+	int fd = memfd_create("ringside", MFD_CLOEXEC);
+	struct stat st = {0};
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st))
+		st.st_dev = 0;
+	close(fd);
+	return st.st_dev;
+}
+
+/*
+ * What a link of a process means, and what it is called, is the process's to choose, also that it
+ * is a file that it may not open itself. So it is opened for nothing but a look at first. Ours is
+ * what memfd_create() has made, for the user whose process it is.
+ */
+static int open_memfd(const char *path, const char *wanted, uid_t owner)
+{
+	int look = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	g_autofree char *self = g_strdup_printf("/proc/self/fd/%d", look), *means = NULL;
+	const dev_t device = memfd_device();
+	struct stat st;
+
+	if (look < 0)
+		return -1;
+	means = g_file_read_link(self, NULL);
+	if (means && g_str_has_prefix(means, wanted) && !fstat(look, &st) && S_ISREG(st.st_mode) &&
+	    device && st.st_dev == device && st.st_uid == owner)
+		fd = open(self, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	close(look);
+	return fd;
+}
+
 /* Whether `path`, a link that means `name`, is the memory that is looked for; then it is open. */
 static bool take_file(struct process *process, const char *path, const char *name)
 {
@@ -158,7 +204,7 @@ static bool take_file(struct process *process, const char *path, const char *nam
 
 	if (!g_str_has_prefix(name, wanted))
 		return false;
-	process->fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	process->fd = open_memfd(path, wanted, process->user);
 	if (process->fd < 0)
 		return false;
 	if (process->door ? is_new(process->fd) : is_given(process->fd, process->owner))
@@ -203,6 +249,7 @@ static int find_memory(struct process *process, struct rs_error *err)
 	int ret, first;
 
 	process->owner = own_id(process->pid);
+	process->user = user_of(process->pid);
 	process->door = true;
 	ret = first = search(process, "fd");
 	process->door = ret == 0;
@@ -270,8 +317,16 @@ static int give_size(const struct process *process, uint64_t wanted, uint64_t *s
 {
 	struct stat st;
 
+	const int fixed = F_SEAL_SHRINK | F_SEAL_GROW;
+	int seals;
+
 	if (!ftruncate(process->fd, (off_t)wanted))
-		fcntl(process->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+		fcntl(process->fd, F_ADD_SEALS, fixed | F_SEAL_SEAL);
+	seals = fcntl(process->fd, F_GET_SEALS);
+	if (seals < 0 || (seals & fixed) != fixed)
+		return rs_error_set(err, EPERM,
+				    "process %d: the size of its memory cannot be fixed",
+				    (int)process->pid);
 	/* A session that has died right here may have given it another. */
 	if (fstat(process->fd, &st))
 		return rs_error_set(err, errno, "process %d: its memory: %s", (int)process->pid,
@@ -378,7 +433,7 @@ static int find_doorbell(const struct process *process, const RsTraceRegion *reg
 	close(pidfd);
 	path = g_strdup_printf("/proc/self/fd/%d", fd);
 	means = fd >= 0 ? g_file_read_link(path, NULL) : NULL;
-	if (fd < 0 || (means && strstr(means, "[eventfd]")))
+	if (fd < 0 || g_strcmp0(means, "anon_inode:[eventfd]") == 0)
 		return fd;
 	close(fd);
 	return -1;

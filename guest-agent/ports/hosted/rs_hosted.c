@@ -79,7 +79,7 @@ static int find_doorbell(void)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	length = readlink(path, what, sizeof(what) - 1);
 	what[length < 0 ? 0 : length] = 0;
-	return strstr(what, "[eventfd]") ? fd : -1;
+	return strcmp(what, "anon_inode:[eventfd]") == 0 ? fd : -1;
 }
 
 /* So that a wild store of the program cannot change what the host has written. */
