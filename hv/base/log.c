@@ -75,8 +75,14 @@ GLogWriterOutput rs_log_write(GLogLevelFlags level, const GLogField *fields, gsi
 	return G_LOG_WRITER_HANDLED;
 }
 
+void rs_log_to(int fd)
+{
+	rs_output_deinit(&output);
+	rs_output_init(&output, fd);
+}
+
 void rs_log_start(int fd)
 {
-	rs_output_init(&output, fd);
+	rs_log_to(fd);
 	g_log_set_writer_func(rs_log_write, NULL, NULL);
 }

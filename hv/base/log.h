@@ -15,6 +15,8 @@
 
 /* Everything goes to `fd` from now on, which must stay open. Once, before there are threads. */
 void rs_log_start(int fd);
+/* Likewise, as often as there are no threads. */
+void rs_log_to(int fd);
 
 /* A GLogWriterFunc. Errors are always written, and GLib then ends the program. Any thread. */
 GLogWriterOutput rs_log_write(GLogLevelFlags level, const GLogField *fields, gsize n_fields,

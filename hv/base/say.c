@@ -9,6 +9,7 @@
 #define REGAIN 50 /* times as long as they waited, until they have it again */
 
 static gint64 whole_at; /* when all of it is there again */
+static struct rs_output output = {.fd = -1};
 
 static gint64 patience_at(gint64 now)
 {
@@ -21,9 +22,14 @@ static void take_patience(gint64 from, gint64 to)
 	whole_at = MIN(whole_at, to + PATIENCE_US * REGAIN);
 }
 
+void rs_say_to(int fd)
+{
+	rs_output_deinit(&output);
+	rs_output_init(&output, fd);
+}
+
 void rs_say(const char *text)
 {
-	static struct rs_output output = {.fd = -1};
 	static unsigned int dropped;
 	static bool cut; /* the last message has no end */
 	g_autoptr(GString) out = g_string_new(NULL);

@@ -10,5 +10,7 @@
  * says how many were dropped. `text` ends with a newline.
  */
 void rs_say(const char *text);
+/* Messages go to this descriptor from now on; it stays open as long. */
+void rs_say_to(int fd);
 
 #endif

@@ -9,6 +9,7 @@ struct follower {
 	struct rs_observation observation;
 	struct rs_printer *printer;
 	RsDBusSession1 *session;
+	struct rs_cli_following *following;   /* NULL: nobody wants to know */
 	const struct rs_cli_symbols *symbols; /* NULL: none are wanted */
 	struct rs_line_time *time;            /* NULL: as the trace has it */
 };
@@ -52,7 +53,11 @@ static void several(void *data)
 
 static void begin(void *data)
 {
-	rs_printer_start(((struct follower *)data)->printer);
+	struct follower *follower = data;
+
+	rs_printer_start(follower->printer);
+	if (follower->following)
+		follower->following->begun(follower->following->data);
 }
 
 static void hurry(void *data)
@@ -102,10 +107,12 @@ static void hint_off(RsDBusSession1 *session)
 }
 
 int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,
-		  const struct rs_cli_symbols *symbols, RsTraceFrom from, double duration)
+		  const struct rs_cli_symbols *symbols, RsTraceFrom from, double duration,
+		  struct rs_cli_following *following)
 {
 	struct follower follower = {
 		.session = session,
+		.following = following,
 		.symbols = symbols,
 		.time = config->time,
 		.observation = {.come = come,
@@ -138,5 +145,7 @@ int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,
 	else if (follower.observation.lost && !follower.observation.stopped)
 		code = rs_cli_fail(RS_CLI_FAILED, "the session went away");
 	rs_printer_destroy(follower.printer);
+	if (following)
+		following->over = follower.observation.over;
 	return code;
 }

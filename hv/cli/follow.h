@@ -10,12 +10,21 @@
 #include "cli/symbols.h"
 #include "cli/verb.h"
 
+/* What the caller of rs_cli_follow() does meanwhile, and learns. */
+struct rs_cli_following {
+	/* Once: the sources that are there are being read. */
+	void (*begun)(void *data);
+	void *data;
+	bool over; /* set: the session has ended */
+};
+
 /*
  * Prints until the session ends, the user stops it, `duration` seconds have passed (0: no limit),
  * or `config` says that it is enough. `symbols` NULL: none are shown. Sets the config's header,
- * data and callbacks. Returns an exit code, after messages.
+ * data and callbacks. `following` may be NULL. Returns an exit code, after messages.
  */
 int rs_cli_follow(RsDBusSession1 *session, struct rs_printer_config *config,
-		  const struct rs_cli_symbols *symbols, RsTraceFrom from, double duration);
+		  const struct rs_cli_symbols *symbols, RsTraceFrom from, double duration,
+		  struct rs_cli_following *following);
 
 #endif

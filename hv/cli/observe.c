@@ -113,6 +113,7 @@ static void on_over(const RsTraceWatchEnd *end, gpointer data)
 	const char *colon = end && *end->text ? ": " : "";
 
 	close_view(observer);
+	observer->of->over = true;
 	if (end && observer->several)
 		rs_cli_fail(0, "the session has ended; %s: %s%s%s", end->source, end->reason, colon,
 			    end->text);

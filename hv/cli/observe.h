@@ -33,7 +33,8 @@ struct rs_observation {
 	 * By the user, the sources go on. A callback that sets it before begin() returns ends it.
 	 */
 	bool stopped;
-	bool lost; /* the session went away, and nobody told how it ended */
+	bool over; /* the session has ended */
+	bool lost; /* it went away, and nobody told how it ended */
 };
 
 /* Until the end. `duration` in seconds; 0: no limit. */

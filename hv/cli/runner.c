@@ -21,7 +21,10 @@
 #include <unistd.h>
 
 #define STOP_PATIENCE_MS 5000
-#define UNHEARD_MS 3000   /* until somebody waits for a guest's agent in vain */
+#define UNHEARD_MS 3000 /* until somebody waits for a guest's agent in vain */
+/* Until whoever waits for the start waits no more for an agent. */
+#define PROGRAM_UNREADY_MS 3000
+#define KERNEL_UNREADY_MS 30000
 #define OUTPUT_LOOK_MS 50 /* between two looks whether a signal came */
 #define SIGNAL_MS 300     /* between the deaths of a program and of us by one signal, at most */
 
@@ -34,6 +37,7 @@ enum {
 	ON_DURATION,
 	ON_SETTLED,
 	ON_UNHEARD,
+	ON_UNREADY,
 	ON_SIGNAL_LATE,
 	N_WATCHES
 };
@@ -101,8 +105,8 @@ static void judge_ends(struct runner *runner)
 		judge_end(runner, rs_session_source(runner->session, i));
 }
 
-/* Returns whether all agents reported, and tells which ones did not. */
-static bool all_greeted(struct runner *runner)
+/* Returns whether all agents reported. `missing`: tells that of one that did not; NULL: nothing. */
+static bool all_greeted(struct runner *runner, const char *missing)
 {
 	bool all = true;
 
@@ -111,8 +115,8 @@ static bool all_greeted(struct runner *runner)
 
 		if (rs_source_joined(source) || g_hash_table_contains(runner->greeted, source))
 			continue;
-		rs_cli_fail(0, "%s has no agent, or it never reported: nothing could be traced",
-			    name_of(runner, source));
+		if (missing)
+			rs_cli_fail(0, "%s %s", name_of(runner, source), missing);
 		all = false;
 	}
 	return all;
@@ -363,7 +367,32 @@ static gboolean on_settled(gpointer data)
 	runner->watches[ON_SETTLED] = 0;
 	look_for_matches(runner, " so far");
 	hint_off(runner);
+	if (all_greeted(runner, NULL))
+		rs_background_ready(runner->config->background);
 	return G_SOURCE_REMOVE;
+}
+
+/* Whoever waits for the start learns what it has come to. */
+static gboolean on_unready(gpointer data)
+{
+	struct runner *runner = data;
+
+	runner->watches[ON_UNREADY] = 0;
+	all_greeted(runner, "has no agent, or it has not reported so far; the session goes on");
+	rs_background_ready(runner->config->background);
+	return G_SOURCE_REMOVE;
+}
+
+/* A program's agent reports at once, if it has one. A kernel has to come up first. */
+static guint unready_ms(const struct runner *runner)
+{
+	for (guint i = 0; i < rs_session_n_sources(runner->session); i++) {
+		const struct rs_source *source = rs_session_source(runner->session, i);
+
+		if (!rs_source_joined(source) && strcmp(rs_source_kind(source), "hosted"))
+			return KERNEL_UNREADY_MS;
+	}
+	return PROGRAM_UNREADY_MS;
 }
 
 /* The guest runs already, so an agent would have reported. */
@@ -601,6 +630,19 @@ static int serve(struct runner *runner, struct rs_error *err)
 	return ret ? ret : rs_server_create(runner->session, path, &runner->server, err);
 }
 
+/* Nobody has heard of a session whose caller has gone before its start. */
+static int await_caller(struct runner *runner, struct rs_error *err)
+{
+	struct rs_background *background = runner->config->background;
+
+	rs_background_serves(background);
+	while (rs_background_waits(background) && !runner->stopping)
+		g_main_context_iteration(NULL, TRUE);
+	if (runner->stopping || rs_background_is_alone(background))
+		return rs_error_set(err, ECANCELED, "the session was ended before its guest began");
+	return 0;
+}
+
 static int begin(struct runner *runner, struct rs_error *err)
 {
 	const struct rs_runner_config *config = runner->config;
@@ -620,6 +662,9 @@ static int begin(struct runner *runner, struct rs_error *err)
 		if (will_print(runner))
 			start_printer(runner, runner->config->from);
 		runner->faults = rs_run_faults_new(runner->session, config->faults);
+		ret = await_caller(runner, err);
+	}
+	if (!ret) {
 		ret = rs_session_start(runner->session, err);
 		/* A missing program must not look like a missing session or event. */
 		if (ret == -ENOENT)
@@ -683,6 +728,8 @@ static void add_watches(struct runner *runner)
 		raise(early);
 	if (runner->config->agent_hint)
 		runner->watches[ON_UNHEARD] = g_timeout_add(UNHEARD_MS, on_unheard, runner);
+	if (runner->config->background)
+		runner->watches[ON_UNREADY] = g_timeout_add(unready_ms(runner), on_unready, runner);
 	if (runner->config->duration > 0)
 		runner->watches[ON_DURATION] = g_timeout_add_full(
 			G_PRIORITY_HIGH, (guint)(runner->config->duration * 1000), on_duration,
@@ -702,7 +749,7 @@ static void judge_trace(struct runner *runner)
 
 	if (runner->code || stopped || runner->config->detach)
 		return;
-	if (!all_greeted(runner)) {
+	if (!all_greeted(runner, "has no agent, or it never reported: nothing could be traced")) {
 		if (!runner->printer_done)
 			fail(runner, RS_CLI_FAILED);
 	} else if (!look_for_matches(runner, "")) {

@@ -6,6 +6,7 @@
 #ifndef RS_HV_CLI_RUNNER_H
 #define RS_HV_CLI_RUNNER_H
 
+#include "cli/background.h"
 #include "cli/choice.h"
 #include "cli/printer.h"
 #include "cli/run_recording.h"
@@ -39,7 +40,8 @@ struct rs_runner_config {
 	double duration;    /* seconds; 0: until the guest ends */
 	uint64_t count;     /* records to print; 0: no limit */
 	RsTraceFrom from;
-	struct rs_rundir_claim *claim; /* its place, where it says that it ends; NULL: none */
+	struct rs_rundir_claim *claim;    /* its place, where it says that it ends; NULL: none */
+	struct rs_background *background; /* who waits for its start; NULL: nobody */
 	/* Called right after the session has started; may be NULL. */
 	int (*started)(struct rs_session *session, void *data, struct rs_error *err);
 	void *data;

@@ -182,7 +182,8 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 		return rs_cli_usage(verb, "too many arguments");
 	hint(session);
 	return rs_cli_follow(session, &printer, NULL,
-			     a->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, a->duration);
+			     a->fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, a->duration,
+			     NULL);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)

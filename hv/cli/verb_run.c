@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_recording_options.h"
+#include "cli/run_apart.h"
 #include "cli/runner.h"
 #include "cli/select.h"
 #include "cli/run_faults.h"
@@ -27,6 +28,7 @@ struct options {
 	RsCliChoice choice; /* what is printed */
 	RsTraceSelection *view;
 	gboolean json, quiet, propagate, host;
+	struct rs_run_apart_options apart;
 };
 
 /* Takes a name. If none was given, makes one from the kernel's or program's. */
@@ -41,7 +43,8 @@ static int claim_name(const struct options *o, const char *what, struct rs_rundi
 	return rs_rundir_claim_free(base, out, err);
 }
 
-static int run_session(struct options *o, GArray *sources)
+/* `background`: this process was made for the session; NULL: it was not. */
+static int run_session(struct options *o, GArray *sources, struct rs_background *background)
 {
 	struct rs_runner_config runner = {
 		.enable = o->enable,
@@ -54,14 +57,16 @@ static int run_session(struct options *o, GArray *sources)
 		.style = o->style,
 		.time = &o->time,
 		.view = o->view,
-		.quiet = o->quiet,
+		.quiet = o->quiet || background,
 		.propagate = o->propagate,
 		.output = o->to.text,
 		.record = o->to.output ? &o->record : NULL,
 		.result = o->result,
 		.core = o->core,
 		.core_late = o->core_late,
-		.duration = o->duration,
+		/* With --stay it is the view's. */
+		.duration = o->apart.stay ? 0 : o->duration,
+		.background = background,
 		.count = (uint64_t)o->count,
 		.from = RS_TRACE_FROM_START,
 		.started = rs_launch_started,
@@ -79,7 +84,10 @@ static int run_session(struct options *o, GArray *sources)
 		return rs_cli_fail_error(&err);
 	runner.data = claim;
 	rs_runner_expect_signals();
-	ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session, &err);
+	ret = rs_background_begin(background, rs_rundir_claim_name(claim), o->apart.log, &err);
+	if (!ret)
+		ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session,
+				&err);
 	if (!ret && o->host) {
 		ret = rs_launch_add_host(session, &err);
 		if (ret)
@@ -99,6 +107,40 @@ static int run_session(struct options *o, GArray *sources)
 		ret = rs_runner_run(session, &runner);
 	}
 	rs_rundir_release(claim, keep);
+	return ret;
+}
+
+static struct rs_run_apart_view view_of(struct options *o)
+{
+	return (struct rs_run_apart_view){
+		.quiet = o->quiet,
+		.has_text = o->to.text != NULL,
+		.core_late = o->core_late,
+		.output = o->to.output,
+		.symbols = &o->symbols,
+		.duration = o->duration,
+		.printer = {.fd = STDOUT_FILENO,
+			    .json = o->json,
+			    .style = o->style,
+			    .time = &o->time,
+			    .view = o->view,
+			    .count = (uint64_t)o->count},
+	};
+}
+
+/* The session gets a process of its own, before there are threads. */
+static int run_apart(const struct rs_verb *verb, struct options *o, GArray *sources)
+{
+	struct rs_run_apart_view view = view_of(o);
+	struct rs_background *background;
+	struct rs_error err = {0};
+	int ret = rs_background_fork(o->apart.stay, &background, &err);
+
+	if (ret < 0)
+		return rs_cli_fail_error(&err);
+	ret = ret ? run_session(o, sources, background)
+		  : rs_run_apart_wait(verb, &o->apart, &view, background);
+	rs_background_free(background);
 	return ret;
 }
 
@@ -124,8 +166,12 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 	g_autoptr(GArray) sources =
 		g_array_sized_new(FALSE, TRUE, sizeof(struct rs_launch_source), args->len);
 	struct rs_error err = {0};
+	const bool apart = rs_run_apart_asked(&o->apart);
+	const struct rs_run_apart_view view = view_of(o);
 	int code = rs_cli_check_limits(verb, o->count, o->duration);
 
+	if (!code)
+		code = rs_run_apart_check(verb, &o->apart, &view);
 	if (!code)
 		code = rs_printer_style_take(verb, &o->style, rs_run_recording_text_fd(&o->to));
 	if (!code)
@@ -135,7 +181,9 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 	if (!code)
 		code = rs_cli_choice_take(&o->choice, &o->view);
 	if (!code)
-		code = rs_run_recording_options_check(verb, &o->to, o->quiet, &o->record);
+		code = rs_run_recording_options_check(verb, &o->to, o->quiet || apart, &o->record);
+	/* What was recorded is told, if only to a log. */
+	o->record.quiet = o->quiet;
 	if (!code && o->core_late && !(o->core && o->duration > 0))
 		code = rs_cli_usage(verb, "--core-late goes with --core and --duration");
 	if (!code)
@@ -160,7 +208,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 					   &g_array_index(sources, struct rs_launch_source, i));
 	if (code)
 		return code;
-	return rs_cli_choice_finish(o->view, run_session(o, sources));
+	code = apart ? run_apart(verb, o, sources) : run_session(o, sources, NULL);
+	return rs_cli_choice_finish(o->view, code);
 }
 
 /*
@@ -241,6 +290,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		RS_RUN_FAULTS_OPTION(o.faults),
 		RS_RUN_TRIGGERS_OPTION(o.triggers),
 		RS_CLI_HOST_OPTION(o.host),
+		RS_RUN_APART_OPTIONS(o.apart),
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
 		RS_RUN_RECORDING_OPTIONS(o.to),
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &o.json, "One JSON object a line", NULL},
@@ -282,6 +332,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(o.result);
 	g_free(o.core);
 	rs_run_recording_options_clear(&o.to);
+	rs_run_apart_options_clear(&o.apart);
 	return code;
 }
 

@@ -16,7 +16,7 @@ static int follow(RsDBusSession1 *session, struct rs_printer_config *printer,
 		return code;
 	printer->view = selection;
 	code = rs_cli_follow(session, printer, symbols,
-			     fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, duration);
+			     fresh ? RS_TRACE_FROM_NOW : RS_TRACE_FROM_OLDEST, duration, NULL);
 	return rs_cli_choice_finish(selection, code);
 }
 

@@ -6,6 +6,7 @@
  *
  *     NAME.session     key file: what runs, how to reach it again; locked while the session lives
  *     NAME.sock        its D-Bus socket
+ *     NAME.log         what the last one of that name wrote that ran without a terminal
  *     NAME@N.journal   what the patcher has changed in the Nth source that the session started
  *     NAME@N.*         other files of that source
  *

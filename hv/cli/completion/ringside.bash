@@ -96,7 +96,7 @@ _ringside()
 		;;
 	--level) COMPREPLY=($(compgen -W "1 2 3 4 5" -- "$cur")); return ;;
 	--accel) COMPREPLY=($(compgen -W "auto kvm tcg" -- "$cur")); return ;;
-	--serial | --initrd | --shm | --qmp | -o | --output | --text | --calls | --report | --result | --core) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--serial | --initrd | --shm | --qmp | -o | --output | --text | --calls | --report | --result | --core | --log) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--domain) COMPREPLY=($(compgen -f -X '!*.xml' -- "$cur") $(compgen -W "$(_ringside_domains)" -- "$cur")); return ;;
 	--to) COMPREPLY=($(compgen -W "$(ringside export --to list 2>/dev/null | sed 's/ .*//')" -- "$cur")); return ;;
 	--hosted) COMPREPLY=($(compgen -c -f -- "$cur")); return ;;

@@ -154,11 +154,34 @@ static void test_slow(void)
 	g_assert_cmpint(waited[2], ==, waited[0]);
 }
 
+/* What is said goes elsewhere from then on. */
+static void test_to(void)
+{
+	g_autofree char *first = NULL, *second = NULL;
+	int other[2];
+
+	now += 3600 * SECOND;
+	g_assert_cmpint(pipe(other), ==, 0);
+	fcntl(other[0], F_SETFL, O_NONBLOCK);
+	rs_say_to(other[1]);
+	say("one\n");
+	first = read_all(ends[0]);
+	second = read_all(other[0]);
+	g_assert_cmpstr(first, ==, "");
+	g_assert_cmpstr(second, ==, "one\n");
+	/* Nothing of ours keeps what was written to before from its end. */
+	rs_say_to(ends[1]);
+	close(other[1]);
+	g_assert_cmpint(read(other[0], &now, 1), ==, 0);
+	close(other[0]);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	set_up();
 	g_test_add_func("/base/say/unread", test_unread);
 	g_test_add_func("/base/say/slow", test_slow);
+	g_test_add_func("/base/say/to", test_to);
 	return g_test_run();
 }
