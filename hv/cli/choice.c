@@ -3,6 +3,7 @@
 
 #include "filter/filter.h"
 
+#include <rs-trace-escape.h>
 #include <string.h>
 
 bool rs_cli_choice_is_made(const struct rs_cli_choice *choice)
@@ -57,8 +58,14 @@ bool rs_cli_choice_wants(RsTraceSelection *selection, const RsTraceRecord *recor
 
 int rs_cli_choice_finish(const RsTraceSelection *selection, int code)
 {
+	const char *unmet = selection ? rs_trace_selection_unmet(selection) : NULL;
 	g_autoptr(GError) error = NULL;
 
+	if (unmet && !code) {
+		g_autofree char *shown = rs_trace_escape(unmet, -1, NULL);
+
+		rs_cli_fail(0, "no event came that matches '%s'", shown);
+	}
 	if (code || !selection || rs_trace_selection_finish(selection, &error))
 		return code;
 	if (rs_trace_selection_is_over(selection))

@@ -545,6 +545,9 @@ static int open_output(struct runner *runner, struct rs_error *err)
 	const char *path = runner->config->output;
 
 	runner->out_fd = STDOUT_FILENO;
+	/* What is counted must be read. */
+	if (runner->config->quiet && runner->config->count)
+		path = "/dev/null";
 	if (!path || strcmp(path, "-") == 0)
 		return 0;
 	runner->out_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -561,7 +564,7 @@ static bool will_print(const struct runner *runner)
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++)
 		consumed |= rs_trace_region_ring_mode(rs_source_region(
 				    rs_session_source(runner->session, i))) == RS_MODE_DROP;
-	return !runner->config->quiet || (consumed && !runner->recording);
+	return !runner->config->quiet || runner->config->count || (consumed && !runner->recording);
 }
 
 /* Before the printer, so that pages wait for both. */
@@ -593,7 +596,7 @@ static void start_printer(struct runner *runner, RsTraceFrom from)
 		/* The host reports first. */
 		.source_names = rs_session_n_sources(runner->session) > 1,
 		.count = config->count,
-		.fd = config->quiet ? -1 : runner->out_fd,
+		.fd = config->quiet && !config->count ? -1 : runner->out_fd,
 		.data = runner,
 		.ended = on_source_printed,
 		.done = on_printer_done,

@@ -224,7 +224,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_autofree char *by = NULL;
 	g_autoptr(RsDBusSession1) session = NULL;
 	struct top top = {0};
-	int code, rows = -1;
+	int code, rows = G_MININT;
 	const GOptionEntry options[] = {
 		{"by", 'b', 0, G_OPTION_ARG_STRING, &by, "What has a row (event)",
 		 "event|source|cpu|task"},
@@ -238,7 +238,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	code = rs_cli_live_check(verb, &live);
 	if (!code)
 		code = take_by(verb, by, &top.view.by);
-	if (!code && rows < -1)
+	if (!code && rows != G_MININT && rows < 0)
 		code = rs_cli_usage(verb, "--rows is a number of rows; 0: all");
 	if (code)
 		return code;

@@ -123,6 +123,12 @@ def test_views():
     r = rs('run', *guest_args('--name', 'v', '-e', f'*,!{SOME}', '--events', f'{some}:*', '--cpu', '0', '--time',
                               'relative', '-n', '20', '--json'))
     check(r.code == 2 and 'is of text' in r.err, f'JSON has no relative times: {r.err}')
+    r = rs('run', *guest_args('--name', 'v', '-q', '-n', '3', '-e', SOME))
+    check(r.code == 0 and not r.out, f'-n ends a run that prints nothing: {r.code} {r.err}')
+    for view, part in ((('--events', 'nix:*'), "no event came that matches 'nix:*'"),
+                       (('-F', 'nix == 2'), "no field 'nix'")):
+        r = rs('run', *guest_args('--name', 'v', '-e', SOME, *view, '--duration', '2'))
+        check(r.code == 0 and part in r.err, f'a view of nothing is told: {r.code} {r.err[-300:]}')
     v = Running('v', '-e', f'*,!{SOME}', '--cpu', '0', '--time', 'wall', '--json', '--duration', '60')
     v.wait_for_event_json()
     listed = rs.json('list', '*')

@@ -64,7 +64,8 @@ struct _RsTraceSelection {
 	gsize kept_bytes;
 	Kept *recent[RECENT]; /* by `unique` */
 	gboolean only_filtered, strict;
-	gboolean over; /* the last record was much too late */
+	gboolean glob_met; /* some event is one of `glob` */
+	gboolean over;     /* the last record was much too late */
 	GError *error;
 };
 
@@ -239,10 +240,12 @@ static gboolean is_in_time(RsTraceSelection *s, guint64 ns)
 
 /* ---- events ---- */
 
-static gboolean matches_name(const RsTraceSelection *s, const char *source,
-			     const RsTraceEvent *event)
+static gboolean matches_name(RsTraceSelection *s, const char *source, const RsTraceEvent *event)
 {
-	return !s->glob || rs_trace_event_glob_matches(s->glob, source, event);
+	gboolean matches = !s->glob || rs_trace_event_glob_matches(s->glob, source, event);
+
+	s->glob_met |= matches;
+	return matches;
 }
 
 static void note_sources(Kept *kept, const GByteArray *program)
@@ -525,6 +528,11 @@ gboolean rs_trace_selection_finish(const RsTraceSelection *s, GError **error)
 		return FALSE;
 	}
 	return TRUE;
+}
+
+const char *rs_trace_selection_unmet(const RsTraceSelection *s)
+{
+	return s->glob && !s->glob_met ? rs_trace_event_glob_text(s->glob) : NULL;
 }
 
 gboolean rs_trace_selection_is_filtered(const RsTraceSelection *s)

@@ -70,6 +70,8 @@ gboolean rs_trace_selection_matches(RsTraceSelection *selection, const RsTraceRe
  */
 void rs_trace_selection_know(RsTraceSelection *selection, const RsTraceOrigin *origin,
 			     const RsTraceEvent *event);
+/* The globs of events, if no event has matched them so far. NULL: one has, or none were given. */
+const char *rs_trace_selection_unmet(const RsTraceSelection *selection);
 /* Whether there is an expression. */
 gboolean rs_trace_selection_is_filtered(const RsTraceSelection *selection);
 /*
