@@ -41,7 +41,8 @@ static void print_text(GVariant *sources)
 	rs_cli_table_print(table);
 }
 
-static void print_json(RsDBusSession1 *session, GVariant *sources, bool frozen)
+/* `cleared`: records that were passed over; -1: nothing was. */
+static void print_json(RsDBusSession1 *session, GVariant *sources, bool frozen, gint64 cleared)
 {
 	g_autoptr(JsonBuilder) b = json_builder_new();
 
@@ -49,6 +50,8 @@ static void print_json(RsDBusSession1 *session, GVariant *sources, bool frozen)
 	rs_cli_add_text(b, "name", rs_dbus_session1_get_name(session));
 	json_builder_set_member_name(b, "frozen");
 	json_builder_add_boolean_value(b, frozen);
+	if (cleared >= 0)
+		rs_cli_add_number(b, "cleared", (uint64_t)cleared);
 	json_builder_set_member_name(b, "sources");
 	json_builder_begin_array(b);
 	for (gsize i = 0; i < g_variant_n_children(sources); i++) {
@@ -68,7 +71,7 @@ static void print_json(RsDBusSession1 *session, GVariant *sources, bool frozen)
 	rs_cli_print_json(b);
 }
 
-static int show(RsDBusSession1 *session, bool json)
+static int show(RsDBusSession1 *session, bool json, gint64 cleared)
 {
 	g_autoptr(GVariant) sources = NULL, more = NULL;
 	gboolean frozen = FALSE;
@@ -79,7 +82,7 @@ static int show(RsDBusSession1 *session, bool json)
 		return rs_cli_fail_gerror(error);
 	g_variant_lookup(more, "frozen", "b", &frozen);
 	if (json)
-		print_json(session, sources, frozen);
+		print_json(session, sources, frozen, cleared);
 	else
 		print_text(sources);
 	if (frozen && !json)
@@ -90,7 +93,8 @@ static int show(RsDBusSession1 *session, bool json)
 /* What is changed. */
 struct change {
 	char *mode;
-	gboolean freeze, thaw;
+	gboolean freeze, thaw, clear;
+	gint64 cleared; /* records that were passed over; -1: nothing was */
 };
 
 static int check(const struct rs_verb *verb, const struct change *change)
@@ -102,8 +106,19 @@ static int check(const struct rs_verb *verb, const struct change *change)
 	return 0;
 }
 
+static gboolean clear_rings(RsDBusSession1 *session, struct change *change, GError **error)
+{
+	guint64 records;
+
+	if (!rs_dbus_session1_call_clear_rings_sync(session, rs_trace_client_no_options(), &records,
+						    NULL, NULL, error))
+		return FALSE;
+	change->cleared = (gint64)MIN(records, (guint64)G_MAXINT64);
+	return TRUE;
+}
+
 /* A freeze comes first and a thaw last, so that all is done while nothing is recorded. */
-static gboolean carry_out(RsDBusSession1 *session, const struct change *change, GError **error)
+static gboolean carry_out(RsDBusSession1 *session, struct change *change, GError **error)
 {
 	if (change->freeze &&
 	    !rs_dbus_session1_call_set_frozen_sync(session, TRUE, rs_trace_client_no_options(),
@@ -113,6 +128,8 @@ static gboolean carry_out(RsDBusSession1 *session, const struct change *change, 
 								      rs_trace_client_no_options(),
 								      NULL, NULL, error))
 		return FALSE;
+	if (change->clear && !clear_rings(session, change, error))
+		return FALSE;
 	return !change->thaw ||
 	       rs_dbus_session1_call_set_frozen_sync(session, FALSE, rs_trace_client_no_options(),
 						     NULL, NULL, error);
@@ -121,7 +138,7 @@ static gboolean carry_out(RsDBusSession1 *session, const struct change *change, 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	g_autofree char *name = NULL, *mode = NULL;
-	struct change change = {0};
+	struct change change = {.cleared = -1};
 	gboolean json = FALSE;
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"},
@@ -132,10 +149,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Record nothing, whatever is enabled: the rings keep what they hold", NULL},
 		{"thaw", 0, 0, G_OPTION_ARG_NONE, &change.thaw,
 		 "Record again what is enabled, after --freeze or a trigger's", NULL},
+		{"clear", 0, 0, G_OPTION_ARG_NONE, &change.clear,
+		 "Pass over what the rings hold: who begins to read later does not see it", NULL},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
@@ -151,12 +169,17 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "too many arguments");
 	if (!carry_out(session, &change, &error))
 		return rs_cli_fail_gerror(error);
-	return (mode || change.freeze || change.thaw) && !json ? RS_CLI_OK : show(session, json);
+	if (change.cleared >= 0 && !json)
+		printf("%" PRIu64 " event%s passed over\n", (uint64_t)change.cleared,
+		       rs_cli_plural((uint64_t)change.cleared, "s"));
+	return (mode || change.freeze || change.thaw || change.clear) && !json
+		       ? RS_CLI_OK
+		       : show(session, json, change.cleared);
 }
 
 const struct rs_verb rs_verb_ring = {
 	.name = "ring",
-	.args = "[--mode overwrite|drop] [--freeze|--thaw] [NAME]",
-	.summary = "show a session's rings, or change what they do",
+	.args = "[--mode overwrite|drop] [--freeze|--thaw] [--clear] [NAME]",
+	.summary = "show a session's rings, change what they do, or clear them",
 	.run = run,
 };

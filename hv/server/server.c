@@ -387,6 +387,21 @@ static gboolean on_set_frozen(RsDBusSession1 *object, GDBusMethodInvocation *inv
 	return TRUE;
 }
 
+static gboolean on_clear_rings(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			       GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_error err = {0};
+	uint64_t records;
+
+	if (!may_control(server, invocation, options))
+		return TRUE;
+	if (rs_session_clear_rings(server->session, &records, &err))
+		return rs_server_give_error(invocation, &err);
+	rs_dbus_session1_complete_clear_rings(object, invocation, records, rs_row_empty());
+	return TRUE;
+}
+
 static gboolean on_stop(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *why,
 			GVariant *options, gpointer data)
 {
@@ -658,6 +673,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-resume", G_CALLBACK(on_resume)},
 		{"handle-set-ring-mode", G_CALLBACK(on_set_ring_mode)},
 		{"handle-set-frozen", G_CALLBACK(on_set_frozen)},
+		{"handle-clear-rings", G_CALLBACK(on_clear_rings)},
 		{"handle-stop", G_CALLBACK(on_stop)},
 		{"handle-claim", G_CALLBACK(on_claim)},
 		{"handle-release", G_CALLBACK(on_release)},

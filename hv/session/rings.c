@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The mode of all rings: docs/adr/0028-ring-mode.md. */
+/* The mode of all rings, docs/adr/0028-ring-mode.md, and what of them is no longer shown. */
 #include "session/private.h"
 
 #include "region/regions.h"
 #include <errno.h>
 #include <rs-trace-escape.h>
+#include <rs-trace-ring-info.h>
 
 /* Whether the agent took the mode at its start, and does not look at it again. */
 static bool is_deaf(const struct rs_source *source, struct rs_guest_info *info)
@@ -49,4 +50,21 @@ int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct r
 		rs_region_set_ring_mode(nth_source(session, i)->region, mode);
 	rs_session_say_changed(session);
 	return ret;
+}
+
+int rs_session_clear_rings(struct rs_session *session, uint64_t *records, struct rs_error *err)
+{
+	uint64_t all = 0;
+
+	if (rs_session_over(session))
+		return rs_session_refuse_over(session, err);
+	for (guint i = 0; i < session->sources->len; i++) {
+		const RsTraceRegion *region = nth_source(session, i)->region;
+
+		for (guint ring = 0; ring < region->header.ring_count; ring++)
+			all += rs_trace_ring_clear(region, ring);
+	}
+	*records = all;
+	rs_session_say_changed(session);
+	return 0;
 }

@@ -445,6 +445,11 @@ int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct r
  */
 int rs_session_set_frozen(struct rs_session *session, bool frozen, struct rs_error *err);
 bool rs_session_is_frozen(const struct rs_session *session);
+/*
+ * Passes over what all rings hold, for whoever begins to read later: rs_trace_ring_clear().
+ * *records is how many that were. -ESHUTDOWN.
+ */
+int rs_session_clear_rings(struct rs_session *session, uint64_t *records, struct rs_error *err);
 /* Asks every guest to end; `ended` follows for each. */
 void rs_session_stop(struct rs_session *session, const char *why);
 /* Restores all text now and leaves everything off. Destroying does this too. -EIO: some text is

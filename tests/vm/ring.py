@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The mode of a session's rings is changed while a guest writes.
+"""The mode of a session's rings is changed while a guest writes, and they are cleared.
 
     ring.py kvm|tcg|hosted RINGSIDE GUEST
 
 Exits 77, with the reason, if the accelerator is missing.
 """
+import json
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 
 from harness import DOC, Background, Ringside, check, need, run_tests, wait_for
@@ -104,6 +106,49 @@ def test_a_quiet_session():
     s.end()
 
 
+def test_clear():
+    """Those who begin later see nothing of what was there; who reads already notices nothing."""
+    s = start('c', '-q', '--mode', 'drop')
+    check(rs('ring', '--mode', 'overwrite', 'c').code == 0, 'to overwrite')
+    wait_for('the rings to be full', lambda: total('c', 'overrun') > 0)
+    view = Background(rs, 'trace', '--new', '--json', '-s', 'c')
+    wait_for('a reader', lambda: view.read(view.out))
+    check(rs('disable', '*', '-s', 'c').code == 0, 'the guest writes no more')
+    wait_for('the last event', lambda: (before := written('c'), rs('ring', '-s', 'c'))[0] == written('c'))
+    entries = total('c', 'entries')
+    r = rs('ring', '--clear', '-j', 'c')
+    answer = json.loads(r.out)
+    DOC.check('ringside ring', answer)
+    check(r.code == 0 and answer['cleared'] == entries > 0, f'{answer} of {entries}')
+    check(total('c', 'entries') == 0 and written('c') >= entries, 'there are none for who comes')
+    r = rs('ring', '--clear', 'c')
+    check((r.code, r.out) == (0, '0 events passed over\n'), f'once more: {r}')
+    for verb in ['trace', '--json'], ['record', '-o', '-', '-q']:
+        r = subprocess.run([RINGSIDE, *verb, '-s', 'c', '--duration', '0.3'], capture_output=True, timeout=60)
+        rows = r.stdout if verb[0] == 'trace' else report(r.stdout)
+        check(r.returncode == 0 and b'"event":' not in rows and b'"lost":' not in rows, f'{verb} shows nothing: {rows[:300]}')
+    check(rs('enable', ALL, '-s', 'c').code == 0, 'the guest writes again')
+    r = wait_for('new events', lambda: (r := rs('trace', '--json', '-s', 'c', '-n', '5', '--duration', '20')).out and r)
+    rows = [json.loads(line) for line in r.out.splitlines()]
+    check(len(rows) == 5 and all('event' in row for row in rows), f'they come, and nothing is told as lost: {r.out[:300]}')
+    code, out, err = view.end(signal.SIGINT)
+    rows = [json.loads(line) for line in out.splitlines()]
+    check(code == 0 and min(row['ns'] for row in rows if 'ns' in row) < last_ns(r.out), f'the reader has read on: {code} {err}')
+    check(rs('stop', '-s', 'c').code == 0, 'stop')
+    s.end()
+
+
+def last_ns(text):
+    return json.loads(text.splitlines()[-1])['ns']
+
+
+def report(trace):
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(trace)
+        f.flush()
+        return subprocess.run([RINGSIDE, 'report', '--json', f.name], capture_output=True, timeout=60).stdout
+
+
 def test_nothing_is_lost_uncounted():
     """What was recorded was printed, or was told as lost where it was lost."""
     s = Slow('m')
@@ -144,4 +189,4 @@ def test_an_observer():
 
 
 need(KIND)
-run_tests([test_a_quiet_session, test_nothing_is_lost_uncounted, test_an_observer], sys.argv[4:])
+run_tests([test_a_quiet_session, test_clear, test_nothing_is_lost_uncounted, test_an_observer], sys.argv[4:])

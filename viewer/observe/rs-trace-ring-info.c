@@ -60,6 +60,61 @@ guint64 rs_trace_ring_total(const RsTraceRingPlace *place, const RsTraceRingPosi
 	return extend_records(rs_load(&place->state->records), rs_word_records(at->word));
 }
 
+gboolean rs_trace_ring_find_cleared(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
+				    gint64 *seq, guint *offset)
+{
+	const guint units = place->page_size / RS_RING_UNIT;
+	const guint64 cleared = rs_load_acquire(&place->ctl->cleared);
+	const guint64 end = (guint64)MAX(at->seq, 0) * units + at->offset / RS_RING_UNIT;
+
+	if (!cleared || at->seq < 0 || cleared > end)
+		return FALSE;
+	*seq = (gint64)(cleared / units);
+	*offset = (guint)(cleared % units) * RS_RING_UNIT;
+	return TRUE;
+}
+
+guint64 rs_trace_ring_clear(const RsTraceRegion *region, guint ring)
+{
+	RsTraceRingPosition at;
+	RsTraceRingPlace place;
+	RsTraceRingInfo info;
+
+	if (ring >= region->header.ring_count)
+		return 0;
+	rs_trace_ring_info(region, ring, &info);
+	rs_trace_ring_place(region, ring, &place);
+	rs_trace_ring_locate(&place, &at);
+	if (at.seq < 0)
+		return 0;
+	rs_store(&place.ctl->cleared_records, rs_trace_ring_total(&place, &at));
+	/* Release: who sees the position sees how many records lie before it. */
+	rs_store_release(&place.ctl->cleared, (guint64)at.seq * (place.page_size / RS_RING_UNIT) +
+						      at.offset / RS_RING_UNIT);
+	return info.entries;
+}
+
+/* What was passed over is no longer there for who begins. */
+static void leave_out_cleared(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
+			      gint64 first, RsTraceRingInfo *out)
+{
+	const struct rs_ring_page *page;
+	guint64 before;
+	guint offset;
+	gint64 seq;
+
+	if (!rs_trace_ring_find_cleared(place, at, &seq, &offset) || seq < first)
+		return;
+	before = MIN(rs_load(&place->ctl->cleared_records), out->records);
+	out->entries = MIN(out->entries, out->records - before);
+	out->bytes = (guint64)(at->seq - seq) * place->page_size + at->offset - offset;
+	page = rs_trace_ring_page(place, seq);
+	if (!out->entries)
+		out->oldest_ts = 0;
+	else if ((gint64)rs_load(&page->seq) == seq)
+		out->oldest_ts = rs_load(&page->ts);
+}
+
 void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo *out)
 {
 	const struct rs_region_header *h = &region->header;
@@ -100,4 +155,5 @@ void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo
 			out->overrun = before;
 		break;
 	}
+	leave_out_cleared(&place, &at, first, out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much a ring holds, as its producer says. For `stat`: the records themselves are not read.
+ * How much a ring holds, as its producer says. For `stat`: the records themselves are not read. And
+ * how the session passes over what a ring holds.
  *
  * Any thread. Trust: the figures are the guest's. Each word is read once and bounded by what is
  * possible.
@@ -14,10 +15,10 @@ G_BEGIN_DECLS
 
 typedef struct {
 	guint64 records;   /* ever reserved */
-	guint64 entries;   /* records that can still be read */
+	guint64 entries;   /* records that a reader who begins now gets */
 	guint64 overrun;   /* records overwritten */
 	guint64 dropped;   /* records refused */
-	guint64 bytes;     /* bytes of pages that can still be read */
+	guint64 bytes;     /* of pages, for these */
 	guint64 skipped;   /* pages passed over by the producer */
 	guint64 too_large; /* records cut */
 	guint64 oldest_ts; /* event clock of the oldest page; 0: empty */
@@ -26,6 +27,14 @@ typedef struct {
 
 /* All zero when the region has no such ring. */
 void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo *out);
+
+/*
+ * Passes over all that the ring holds: readers that begin later do not show it. Those that read
+ * already notice nothing, and no page is given back to the producer. Returns how many records a
+ * reader would have got; 0 if there is no such ring. The region is writable, and one thread of one
+ * process does this.
+ */
+guint64 rs_trace_ring_clear(const RsTraceRegion *region, guint ring);
 
 G_END_DECLS
 

@@ -35,6 +35,12 @@ typedef struct {
 /* `ring` is below the region's ring_count. */
 void rs_trace_ring_place(const RsTraceRegion *region, guint ring, RsTraceRingPlace *out);
 void rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out);
+/*
+ * Whether the session has passed over what lies before page *seq, byte *offset, of which a reader
+ * that begins shows nothing. `at`: where the producer is. A ring that went back has no such place.
+ */
+gboolean rs_trace_ring_find_cleared(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
+				    gint64 *seq, guint *offset);
 /* Records ever reserved. */
 guint64 rs_trace_ring_total(const RsTraceRingPlace *place, const RsTraceRingPosition *at);
 

@@ -384,6 +384,21 @@ void rs_trace_ring_stats(const RsTraceRing *r, RsTraceRingStats *out)
 	*out = r->stats;
 }
 
+/*
+ * Begins behind what the session has passed over, if that is later: what lies before is not lost.
+ */
+static void pass_over_cleared(RsTraceRing *r, const RsTraceRingPosition *at)
+{
+	guint offset;
+	gint64 seq;
+
+	if (!rs_trace_ring_find_cleared(&r->place, at, &seq, &offset) || seq < r->seq)
+		return;
+	begin_at(r, seq);
+	if (offset > RS_RING_PAGE_HEADER)
+		r->offset = offset;
+}
+
 static void start_at(RsTraceRing *r, RsTraceFrom from)
 {
 	RsTraceRingPosition at;
@@ -400,6 +415,7 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 		if (rs_trace_region_ring_mode(r->region) == RS_MODE_DROP)
 			begin_at(r, (gint64)MIN(rs_load(&r->place.ctl->consumed),
 						(guint64)MAX(at.seq, 0)));
+		pass_over_cleared(r, &at);
 		break;
 	case RS_TRACE_FROM_NOW:
 		begin_at(r, at.seq);

@@ -15,9 +15,10 @@
 G_BEGIN_DECLS
 
 typedef enum {
-	RS_TRACE_FROM_START,  /* from record 0: all that was overwritten before counts as lost */
-	RS_TRACE_FROM_OLDEST, /* from the oldest record that is still there */
-	RS_TRACE_FROM_NOW,    /* only what comes from now on */
+	RS_TRACE_FROM_START, /* from record 0: all that was overwritten before counts as lost */
+	/* From the oldest record that is still there, and that was not passed over. */
+	RS_TRACE_FROM_OLDEST,
+	RS_TRACE_FROM_NOW, /* only what comes from now on */
 } RsTraceFrom;
 
 /* The liveliest comes last. */

@@ -104,10 +104,17 @@ struct rs_ring_ctl {       /* H; each ring's on a cache line of its own */
 	uint32_t wake_armed; /* differs from wake_seen: a reader sleeps and wants the doorbell */
 	uint32_t wake_units; /* … once this many 8-byte units lie between wake_from and the word */
 	uint64_t wake_from;  /* position in units: page * units per page + offset */
-	uint64_t reserved[5];
+	/*
+	 * Since 1.2: who begins to read shows nothing before this position (as wake_from), unless
+	 * it lies behind the word. Agents ignore it. 0: nothing was passed over.
+	 */
+	uint64_t cleared;         /* (release) */
+	uint64_t cleared_records; /* records reserved before that */
+	uint64_t reserved[3];
 };
 RS_ASSERT_SIZE(struct rs_ring_ctl, 64);
 #define RS_RING_CTL_MIN_SIZE 64u
 RS_ASSERT_GROWS(struct rs_ring_ctl, RS_RING_CTL_MIN_SIZE);
+RS_ASSERT_OFFSET(struct rs_ring_ctl, cleared, 24);
 
 #endif

@@ -231,6 +231,7 @@ static void test_exit_codes(void)
 		{"ring", RS_CLI_NOT_FOUND},
 		{"ring --mode drop", RS_CLI_NOT_FOUND},
 		{"ring --mode other", RS_CLI_USAGE},
+		{"ring --clear", RS_CLI_NOT_FOUND},
 		{"resume", RS_CLI_NOT_FOUND},
 		{"stop", RS_CLI_NOT_FOUND},
 	};

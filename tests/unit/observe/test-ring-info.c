@@ -220,6 +220,40 @@ static void test_drop(Fixture *f, gconstpointer mode)
 	}
 }
 
+/* What was passed over is nobody's any more; what was overwritten stays so. */
+static void test_cleared(Fixture *f, gconstpointer mode)
+{
+	const guint64 overrun = GPOINTER_TO_UINT(mode) == RS_MODE_DROP ? 0 : 60;
+
+	f->place.ctl->consumed = 6;
+	check(f, 35, overrun, 3 * PAGE + 800, 6000);
+	g_assert_cmpuint(rs_trace_ring_clear(f->region, RING), ==, 35);
+	check(f, 0, overrun, 0, 0);
+	g_assert_cmpuint(rs_trace_ring_clear(f->region, RING), ==, 0);
+	/* Three records later, as if the place had been passed over then. */
+	f->place.ctl->cleared -= 96 / RS_RING_UNIT;
+	f->place.ctl->cleared_records -= 3;
+	check(f, 3, overrun, 96, 9000);
+	f->place.ctl->cleared = 7 * PAGE / RS_RING_UNIT;
+	f->place.ctl->cleared_records = 70;
+	check(f, 25, overrun, 2 * PAGE + 800, 7000);
+	/* It was overwritten since, or the ring went back. */
+	f->place.ctl->cleared = 5 * PAGE / RS_RING_UNIT;
+	f->place.ctl->cleared_records = 50;
+	check(f, 35, overrun, 3 * PAGE + 800, 6000);
+	f->place.ctl->cleared = 9 * PAGE / RS_RING_UNIT + 101;
+	check(f, 35, overrun, 3 * PAGE + 800, 6000);
+	f->place.ctl->cleared = G_MAXUINT64;
+	check(f, 35, overrun, 3 * PAGE + 800, 6000);
+	/* A count that cannot be. */
+	f->place.ctl->cleared = 7 * PAGE / RS_RING_UNIT;
+	f->place.ctl->cleared_records = G_MAXUINT64;
+	check(f, 0, overrun, 2 * PAGE + 800, 0);
+	/* An empty ring has nothing to pass over, and so has none. */
+	g_assert_cmpuint(rs_trace_ring_clear(f->region, 0), ==, 0);
+	g_assert_cmpuint(rs_trace_ring_clear(f->region, RING + 1), ==, 0);
+}
+
 #define ADD(path, mode, test)                                                                      \
 	g_test_add("/observe/ring-info/" path, Fixture, GUINT_TO_POINTER(mode), set_up, test,      \
 		   tear_down)
@@ -232,5 +266,7 @@ int main(int argc, char **argv)
 	ADD("overwrite", RS_MODE_OVERWRITE, test_overwrite);
 	ADD("young", RS_MODE_OVERWRITE, test_young);
 	ADD("drop", RS_MODE_DROP, test_drop);
+	ADD("cleared", RS_MODE_OVERWRITE, test_cleared);
+	ADD("cleared-drop", RS_MODE_DROP, test_cleared);
 	return g_test_run();
 }

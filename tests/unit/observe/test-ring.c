@@ -204,6 +204,115 @@ static void test_from_oldest(void)
 	}
 }
 
+/* Reads all of the ring, as one who begins now; nothing of it counts as lost. */
+static uint64_t begin_and_read(struct hand *r)
+{
+	g_autoptr(RsTraceRing) rd = hand_reader(r, RS_TRACE_FROM_OLDEST, false);
+	RsTraceRingStats stats;
+	uint64_t records, lost;
+
+	hand_drain(rd, &records, &lost);
+	g_assert_cmpuint(lost, ==, 0);
+	rs_trace_ring_stats(rd, &stats);
+	g_assert_cmpuint(stats.resyncs, ==, 0);
+	return records;
+}
+
+/* Who begins later shows nothing of what was passed over; who reads already gets all. */
+static void test_cleared(void)
+{
+	/* In a page, at its end, after more than the ring holds. 7 records fit in a page. */
+	static const uint32_t before[] = {0, 1, 3, 7, 13, 14, 28, 60};
+
+	for (uint32_t i = 0; i < G_N_ELEMENTS(before); i++) {
+		const uint32_t n = before[i];
+		uint64_t records, lost;
+		RsTraceRing *rd;
+		struct hand r;
+
+		hand_open(&r, RS_MODE_OVERWRITE);
+		rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+		hand_emit(&r, n);
+		rs_trace_ring_clear(r.region, r.index);
+		g_assert_cmpuint(begin_and_read(&r), ==, 0);
+		hand_emit(&r, 9);
+		g_assert_cmpuint(begin_and_read(&r), ==, 9);
+		hand_drain(rd, &records, &lost);
+		g_assert_cmpuint(records + lost, ==, n + 9);
+		/* So does one that wants all from the first record on. */
+		rs_trace_ring_free(rd);
+		rd = hand_reader(&r, RS_TRACE_FROM_START, false);
+		hand_drain(rd, &records, &lost);
+		g_assert_cmpuint(records + lost, ==, n + 9);
+		/* More than the ring holds: the place itself is overwritten. */
+		hand_emit(&r, 60);
+		g_assert_cmpuint(begin_and_read(&r), >, 20);
+		hand_close(&r, rd);
+	}
+}
+
+/* A reader that waits, with a place in the middle of a page, finds losses from there on. */
+static void test_lost_after_cleared(void)
+{
+	uint64_t records, lost;
+	RsTraceRing *rd;
+	struct hand r;
+
+	hand_open(&r, RS_MODE_OVERWRITE);
+	hand_emit(&r, 10);
+	rs_trace_ring_clear(r.region, r.index);
+	hand_emit(&r, 2);
+	rd = hand_reader(&r, RS_TRACE_FROM_OLDEST, false);
+	hand_drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 2);
+	hand_emit(&r, 60);
+	hand_drain(rd, &records, &lost);
+	g_assert_cmpuint(records + lost, ==, 60);
+	g_assert_cmpuint(lost, >, 0);
+	hand_close(&r, rd);
+}
+
+/* A consumer begins there, too, and what lies before can be used again. */
+static void test_consumer_after_cleared(void)
+{
+	uint64_t records, lost;
+	RsTraceRing *rd;
+	struct hand r;
+
+	hand_open(&r, RS_MODE_DROP);
+	hand_emit(&r, 17);
+	rs_trace_ring_clear(r.region, r.index);
+	g_assert_cmpuint(r.ctl->consumed, ==, 0);
+	rd = hand_reader(&r, RS_TRACE_FROM_OLDEST, true);
+	g_assert_cmpuint(r.ctl->consumed, ==, 2);
+	hand_emit(&r, 5);
+	hand_drain(rd, &records, &lost);
+	g_assert_cmpuint(records, ==, 5);
+	g_assert_cmpuint(lost, ==, 0);
+	g_assert_cmpuint(r.ctl->consumed, ==, 3);
+	/* A place that was consumed since does not lead back. The last page was not, as a whole. */
+	rs_trace_ring_free(rd);
+	hand_emit(&r, 3);
+	g_assert_cmpuint(begin_and_read(&r), ==, 4);
+	hand_close(&r, NULL);
+}
+
+/* The ring went back, or the word is none that the session can have seen. */
+static void test_cleared_and_gone_back(void)
+{
+	struct hand r;
+
+	hand_open(&r, RS_MODE_OVERWRITE);
+	hand_emit(&r, 60);
+	rs_trace_ring_clear(r.region, r.index);
+	hand_go_back(&r, 4);
+	hand_emit(&r, 5);
+	g_assert_cmpuint(begin_and_read(&r), ==, 5);
+	r.ctl->cleared = G_MAXUINT64;
+	g_assert_cmpuint(begin_and_read(&r), ==, 5);
+	hand_close(&r, NULL);
+}
+
 /* The producer is asked to ring once so much has come after the cursor. */
 static void test_arm(void)
 {
@@ -542,6 +651,11 @@ static void test_scribble(void)
 		}
 		rs_trace_ring_info(r.region, 0, &info);
 		rs_trace_ring_pending_loss(rd);
+		if (i % 16 == 0) {
+			rs_trace_ring_clear(r.region, 0);
+			rs_trace_ring_free(rd);
+			rd = hand_reader(&r, RS_TRACE_FROM_OLDEST, i % 32 == 0);
+		}
 	}
 	g_rand_free(rand);
 	hand_close(&r, rd);
@@ -567,6 +681,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/observe/ring/scribble", test_scribble);
 	g_test_add_func("/observe/ring/joined-and-lost", test_joined_and_lost);
 	g_test_add_func("/observe/ring/from-oldest", test_from_oldest);
+	g_test_add_func("/observe/ring/cleared", test_cleared);
+	g_test_add_func("/observe/ring/cleared-lost", test_lost_after_cleared);
+	g_test_add_func("/observe/ring/cleared-consumer", test_consumer_after_cleared);
+	g_test_add_func("/observe/ring/cleared-back", test_cleared_and_gone_back);
 	g_test_add_func("/observe/ring/arm", test_arm);
 	return g_test_run();
 }

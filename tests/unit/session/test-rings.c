@@ -105,14 +105,43 @@ static void test_an_agent_that_does_not_follow(struct fixture *f, gconstpointer 
 	g_assert_cmpuint(mode_of(f->shams[1]), ==, RS_MODE_OVERWRITE);
 }
 
+/* All rings of all sources; one that nobody has written has nothing to pass over. */
+static void test_clear(struct fixture *f, gconstpointer data)
+{
+	const struct rs_region_header *header = &f->shams[1]->region->header;
+	struct rs_ring_state *state =
+		rs_trace_region_element(f->shams[1]->region, RS_SEC_RING_STATE, 0);
+	const struct rs_ring_ctl *ctl[2];
+	uint64_t records = 7;
+
+	for (guint i = 0; i < 2; i++)
+		ctl[i] = rs_trace_region_element(f->shams[i]->region, RS_SEC_RING_CTL, 0);
+	state->pages = 1;
+	state->word = 12ull << RS_WORD_RECORDS_SHIFT | 100;
+	g_assert_cmpint(rs_session_clear_rings(f->session, &records, NULL), ==, 0);
+	g_assert_cmpuint(records, ==, 12);
+	g_assert_cmpuint(ctl[0]->cleared, ==, 0);
+	g_assert_cmpuint(ctl[1]->cleared, ==, 100);
+	g_assert_cmpuint(ctl[1]->cleared_records, ==, 12);
+	g_assert_cmpuint(ctl[1]->consumed, ==, 0);
+	g_assert_cmpuint(f->changes, >, 0);
+	state->word = 20ull << RS_WORD_RECORDS_SHIFT | header->ring_page_size / RS_RING_UNIT;
+	g_assert_cmpint(rs_session_clear_rings(f->session, &records, NULL), ==, 0);
+	g_assert_cmpuint(records, ==, 8);
+	g_assert_cmpuint(ctl[1]->cleared, ==, header->ring_page_size / RS_RING_UNIT);
+}
+
 static void test_refused(struct fixture *f, gconstpointer data)
 {
+	uint64_t records = 7;
 	const struct rs_target_end end = {.reason = RS_END_EXIT};
 
 	g_assert_cmpint(rs_session_set_ring_mode(f->session, RS_MODE_DROP + 1, NULL), ==, -EINVAL);
 	for (guint i = 0; i < 2; i++)
 		f->shams[i]->target.events.ended(f->shams[i]->target.events.data, &end);
 	g_assert_cmpint(rs_session_set_ring_mode(f->session, RS_MODE_DROP, NULL), ==, -ESHUTDOWN);
+	g_assert_cmpint(rs_session_clear_rings(f->session, &records, NULL), ==, -ESHUTDOWN);
+	g_assert_cmpuint(records, ==, 7);
 	g_assert_cmpint(f->told, ==, -1);
 }
 
@@ -125,6 +154,7 @@ int main(int argc, char **argv)
 		{"all", test_all_change},
 		{"reboot", test_reboot},
 		{"deaf", test_an_agent_that_does_not_follow},
+		{"clear", test_clear},
 		{"refused", test_refused},
 	};
 
