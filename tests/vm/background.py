@@ -35,9 +35,10 @@ def run(*options):
 
 
 def end_all():
-    for name in rs('ps', '-q').out.split():
-        rs('stop', name)
-    wait_for('the end of all sessions', lambda: not rs('ps', '-q').out)
+    """Also of guests whose session was killed."""
+    for session in rs.json('ps'):
+        rs('stop', session['name'])
+    wait_for('the end of all sessions', lambda: not rs.json('ps'))
 
 
 def is_there(pid):

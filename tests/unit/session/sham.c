@@ -195,7 +195,7 @@ void sham_hello(struct sham *sham, uint32_t flags)
 	sham->event_bytes = 0;
 	memset(info, 0, sizeof(*info));
 	info->abi_major = RS_ABI_MAJOR;
-	info->abi_minor = (uint16_t)(RS_ABI_MINOR - sham->older);
+	info->abi_minor = sham->older ? 0 : RS_ABI_MINOR;
 	info->arch = RS_ARCH_X86_64;
 	info->paging = RS_PAGING_X86_64_4;
 	info->session_id = sham->region->header.session_id;

@@ -24,7 +24,7 @@ struct sham {
 	uint64_t event_bytes; /* of their descriptors */
 	bool odd;             /* `a` of events described from now on is u8[4] */
 	bool bare;            /* they have no field but `a` */
-	bool older;           /* the agent is of the minor version before ours, at its next hello */
+	bool older;           /* the agent is of ABI 1.0, at its next hello */
 	uint32_t sites;       /* listed so far in this boot */
 	uint32_t more_sites; /* 3 at most: so many more than one, of events described from now on */
 	uint8_t *bulk;       /* of sham_bulk(); NULL: none */
