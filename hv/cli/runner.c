@@ -3,6 +3,7 @@
 
 #include "cli/ends.h"
 #include "cli/printer.h"
+#include "cli/profile.h"
 #include "cli/run_faults.h"
 #include "cli/run_triggers.h"
 #include "cli/summary.h"
@@ -537,6 +538,14 @@ static int ask(struct runner *runner, struct rs_error *err)
 
 		ret = rs_session_ask(runner->session, &enable, NULL, err);
 	}
+	for (char **glob = config->disable; glob && *glob && !ret; glob++) {
+		const struct rs_session_ask disable = {.owner = RS_OWNER_HOST,
+						       .kind = RS_ASK_DISABLE,
+						       .glob = *glob,
+						       .ahead = true};
+
+		ret = rs_session_ask(runner->session, &disable, NULL, err);
+	}
 	return ret;
 }
 
@@ -665,7 +674,11 @@ static int begin(struct runner *runner, struct rs_error *err)
 		if (will_print(runner))
 			start_printer(runner, runner->config->from);
 		runner->faults = rs_run_faults_new(runner->session, config->faults);
-		ret = await_caller(runner, err);
+		if (config->mode != RS_PROFILE_ANY_MODE)
+			ret = rs_session_set_ring_mode(runner->session, (uint32_t)config->mode,
+						       err);
+		if (!ret)
+			ret = await_caller(runner, err);
 	}
 	if (!ret) {
 		ret = rs_session_start(runner->session, err);

@@ -20,9 +20,11 @@ struct rs_runner_config {
 	char **enable;                        /* globs; NULL: none */
 	const struct rs_cli_symbols *symbols; /* NULL: none are shown */
 	uint32_t stack;                       /* frames of call stacks that they get; 0: none */
+	char **disable;                       /* globs, after all of `enable`; NULL: none */
 	char **filters;                       /* "GLOB: EXPR"; NULL: none */
 	char **faults;                        /* checked by rs_run_faults_check(); NULL: none */
 	char **triggers;                      /* checked by rs_run_triggers_check(); NULL: none */
+	int mode; /* of the rings: RS_MODE_*; RS_PROFILE_ANY_MODE: as they are */
 	bool json;
 	struct rs_printer_style style; /* of text */
 	struct rs_line_time *time;     /* of text */

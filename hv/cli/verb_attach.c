@@ -2,6 +2,7 @@
 #include "cli/args.h"
 #include "cli/attach_domain.h"
 #include "cli/launch.h"
+#include "cli/profile.h"
 #include "cli/run_faults.h"
 #include "cli/run_triggers.h"
 #include "cli/run_recording_options.h"
@@ -32,7 +33,7 @@ struct options {
 	struct rs_cli_domain domain; /* its `name` is NULL: none */
 	const char *session;         /* NULL: none */
 	char *uri;
-	char *name, *ring_size, *mode;
+	char *name, *ring_size, *mode, *profile;
 	int cpus, users;
 	gboolean new_layout, self_patch, prepare, inject;
 };
@@ -321,6 +322,18 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 	return 0;
 }
 
+static int add_profile(struct options *o)
+{
+	struct rs_runner_config *runner = &o->runner;
+	const struct rs_profile_options options = {.enable = &runner->enable,
+						   .disable = &runner->disable,
+						   .filters = &runner->filters,
+						   .triggers = &runner->triggers,
+						   .mode = &runner->mode};
+
+	return rs_profile_add(o->profile, &options);
+}
+
 static int check(const struct rs_verb *verb, struct options *o)
 {
 	struct rs_runner_config *runner = &o->runner;
@@ -339,6 +352,8 @@ static int check(const struct rs_verb *verb, struct options *o)
 	runner->record = o->to.output ? &o->record : NULL;
 	runner->started = o->inject ? inject : NULL;
 	rs_cli_select_lists(&(const struct rs_cli_select){0}, &runner->enable);
+	if (!code)
+		code = add_profile(o);
 	if (!code)
 		code = rs_line_time_take(verb, o->style.time, o->style.ns, o->json, &o->time);
 	if (!code)
@@ -365,6 +380,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "Filter these events", "'GLOB: EXPR'"},
 		RS_RUN_FAULTS_OPTION(runner->faults),
 		RS_RUN_TRIGGERS_OPTION(runner->triggers),
+		RS_PROFILE_OPTION(o.profile),
 		RS_CLI_HOST_OPTION(o.host),
 		RS_CLI_SYMBOLS_FILE(o.symbols),
 		RS_CLI_SYMBOLS_NONE(o.symbols),
@@ -430,6 +446,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(o.name);
 	g_free(o.ring_size);
 	g_free(o.mode);
+	g_free(o.profile);
+	g_strfreev(runner->disable);
 	g_strfreev(runner->enable);
 	g_strfreev(runner->filters);
 	g_strfreev(runner->faults);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/profile.h"
 #include "cli/run_recording_options.h"
 #include "cli/run_apart.h"
 #include "cli/runner.h"
@@ -12,7 +13,9 @@
 
 /* Options of the session, and not of one source. */
 struct options {
-	char **enable, **filters, **faults, **triggers;
+	char **enable, **disable, **filters, **faults, **triggers;
+	char *profile;
+	int mode; /* of the rings, by the profile */
 	int stack;
 	RsCliSymbols symbols;
 	struct rs_cli_select select;
@@ -48,6 +51,8 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 {
 	struct rs_runner_config runner = {
 		.enable = o->enable,
+		.disable = o->disable,
+		.mode = o->mode,
 		.stack = (uint32_t)o->stack,
 		.symbols = &o->symbols,
 		.filters = o->filters,
@@ -161,6 +166,18 @@ static int select_events(const struct rs_verb *verb, struct options *o)
 	return code;
 }
 
+/* What selects events is for those of -e. */
+static int add_profile(struct options *o)
+{
+	const struct rs_profile_options options = {.enable = &o->enable,
+						   .disable = &o->disable,
+						   .filters = &o->filters,
+						   .triggers = &o->triggers,
+						   .mode = &o->mode};
+
+	return rs_profile_add(o->profile, &options);
+}
+
 static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrArray *args)
 {
 	g_autoptr(GArray) sources =
@@ -176,6 +193,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		code = rs_printer_style_take(verb, &o->style, rs_run_recording_text_fd(&o->to));
 	if (!code)
 		code = select_events(verb, o);
+	if (!code)
+		code = add_profile(o);
 	if (!code)
 		code = rs_line_time_take(verb, o->style.time, o->style.ns, o->json, &o->time);
 	if (!code)
@@ -289,6 +308,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "'GLOB: EXPR'"},
 		RS_RUN_FAULTS_OPTION(o.faults),
 		RS_RUN_TRIGGERS_OPTION(o.triggers),
+		RS_PROFILE_OPTION(o.profile),
 		RS_CLI_HOST_OPTION(o.host),
 		RS_RUN_APART_OPTIONS(o.apart),
 		{"name", 0, 0, G_OPTION_ARG_STRING, &o.name, "Name of the session", "NAME"},
@@ -325,6 +345,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	rs_cli_choice_clear(&o.choice);
 	rs_trace_selection_free(o.view);
 	g_strfreev(o.triggers);
+	g_strfreev(o.disable);
+	g_free(o.profile);
 	rs_cli_select_clear(&o.select);
 	rs_cli_symbols_clear(&o.symbols);
 	rs_printer_style_clear(&o.style);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/input.h"
+#include "cli/trigger_add.h"
 #include "cli/verb.h"
 
 #include <inttypes.h>
@@ -7,8 +8,6 @@
 #include <rs-trace-rundir.h>
 #include <stdio.h>
 #include <string.h>
-
-#define SNAPSHOT "snapshot"
 
 struct row {
 	const char *event, *problem;
@@ -161,43 +160,13 @@ static int remove_some(RsDBusSession1 *session, const char *what)
 
 /* ---- add ---- */
 
-/* A path is the client's, and the session may be in another folder. To be freed. */
-static char *complete(const char *action)
-{
-	const char *path = RS_CLI_TRACE;
-	g_autofree char *whole = NULL;
-
-	if (g_str_has_prefix(action, SNAPSHOT "=") && action[strlen(SNAPSHOT "=")])
-		path = action + strlen(SNAPSHOT "=");
-	else if (!g_str_equal(action, SNAPSHOT))
-		return g_strdup(action);
-	whole = g_canonicalize_filename(path, NULL);
-	return g_strconcat(SNAPSHOT "=", whole, NULL);
-}
-
 static int add(RsDBusSession1 *session, const char *event, char **actions, gint count, bool ahead,
 	       bool quiet)
 {
-	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-	g_auto(GStrv) all = NULL;
-	GVariantDict options;
 	GError *error = NULL;
-	guint32 number;
+	guint32 number = rs_cli_add_trigger(session, event, actions, (guint32)count, ahead, &error);
 
-	for (; *actions; actions++) {
-		g_autofree char *action = complete(*actions);
-
-		g_strv_builder_add(builder, action);
-	}
-	all = g_strv_builder_end(builder);
-	g_variant_dict_init(&options, NULL);
-	if (count)
-		g_variant_dict_insert(&options, "count", "u", (guint32)count);
-	if (ahead)
-		g_variant_dict_insert(&options, "ahead", "b", TRUE);
-	if (!rs_dbus_session1_call_add_trigger_sync(session, event, (const char *const *)all,
-						    g_variant_dict_end(&options), &number, NULL,
-						    NULL, &error))
+	if (!number)
 		return rs_cli_fail_wish(error);
 	if (!quiet)
 		printf("trigger %u\n", number);

@@ -167,6 +167,46 @@ def test_wrong():
     s.end()
 
 
+def test_profile(folder):
+    """All of a file is done, or nothing of it, also for a session that runs."""
+    path = os.path.join(folder, 'p')
+
+    def write(*lines):
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('\n'.join(lines) + '\n')
+    s = start('a', '-q')
+    good = '[events]', f'enable = {OTHER}'
+    for lines, code, why in (((f'[filter x]', f'events = {EVENT}', 'if = nix > 2'), 2, f'{path}:5: '),
+                             (('disable = nix:nix',), 3, f'{path}:3: '),
+                             (('[trigger x]', f'on = {EVENT}', 'do = enable=nix:nix'), 3, f'{path}:5: '),
+                             (('[trigger x]', f'on = {EVENT}', 'do = pausee'), 2, f'{path}:5: '),
+                             (('[ring]', 'mode = up'), 2, f'{path}:4: ')):
+        write(*good, *lines)
+        r = rs('apply', 'a', path)
+        check(r.code == code and why in r.err, f'{lines}: {r}')
+        check(triggers('a') == [] and not any(enabled('a', '*:*')), 'nothing was done')
+    write(*good, '[filter x]', f'events = {EVENT}', f'if = {FIELD} >= 0', '[trigger x]', f'on = {EVENT}',
+          f'if = {FIELD} >= 0', f'do = disable={OTHER}', 'count = 1', '[ring]', 'mode = drop')
+    check(rs('apply', '--check', path).code == 0, 'it is good')
+    r = rs('apply', 'a', path)
+    check((r.code, r.out, r.err) == (0, '', ''), f'applied: {r}')
+    check([row['count'] for row in triggers('a')] == [1], 'the trigger is there')
+    check(rs.json('ring', 'a')['sources'][0]['ring_mode'] == 'drop', 'the mode')
+    wait_for('it to fire', lambda: triggers('a')[0]['fired'])
+    wait_for('what it does', lambda: enabled('a', OTHER) == [False])
+    check(rs('enable', '-s', 'a', '--owner', 'x', OTHER).code == 0, 'no claim is left')
+    check(rs('stop', 'a').code == 0, 'stop')
+    s.end()
+    write(*good, f'disable = {EVENT}')
+    s = start('b', '-q', '-e', EVENT, '--profile', path)
+    wait_for('its event', lambda: enabled('b', OTHER) == [True])
+    check(enabled('b', EVENT) == [False], 'and the one that is off')
+    check(rs('stop', 'b').code == 0, 'stop')
+    s.end()
+    r = rs('run', '--profile', '/nowhere', GUEST.split()[0])
+    check(r.code == 1 and '/nowhere' in r.err, f'a file that is not there: {r}')
+
+
 def test_flood():
     """A guest that emits all it can is answered so often, and no more; others are served."""
     if KIND == 'hosted':
@@ -191,4 +231,7 @@ with tempfile.TemporaryDirectory(prefix='rs-trigger-') as one, tempfile.Temporar
 
     def test_run():
         test_of_run(two)
-    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_flood], sys.argv[4:])
+
+    def test_profiles():
+        test_profile(two)
+    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_profiles, test_flood], sys.argv[4:])

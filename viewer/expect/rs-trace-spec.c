@@ -62,6 +62,14 @@ static const Group of_fixtures[] = {
 	{NULL, {NULL}},
 };
 
+static const Group of_profiles[] = {
+	{"events", {"enable", "disable"}},
+	{"filter ", {"events", "if"}},
+	{"trigger ", {"on", "if", "do", "count"}},
+	{"ring", {"mode"}},
+	{NULL, {NULL}},
+};
+
 static char *line_at(const RsTraceSpec *spec, guint number)
 {
 	return spec->lines->pdata[number - 1];
@@ -454,7 +462,7 @@ static gboolean is_text(const char *path, const char *text, gsize size, GError *
 		return TRUE;
 	clean = rs_trace_escape(path, -1, NULL);
 	g_set_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG,
-		    "%s: this is no spec: it is too large, or no text in UTF-8", clean);
+		    "%s: this is too large, or no text in UTF-8", clean);
 	return FALSE;
 }
 
@@ -542,6 +550,17 @@ RsTraceSpec *rs_trace_spec_load(const char *path, GHashTable *settings, GError *
 RsTraceSpec *rs_trace_spec_load_fixture(const char *path, GError **error)
 {
 	return spec_load(path, of_fixtures, NULL, error);
+}
+
+RsTraceSpec *rs_trace_spec_new_profile(const char *path, const char *text, gsize size,
+				       GError **error)
+{
+	return spec_new(path, of_profiles, NULL, text, size, error);
+}
+
+RsTraceSpec *rs_trace_spec_load_profile(const char *path, GError **error)
+{
+	return spec_load(path, of_profiles, NULL, error);
 }
 
 void rs_trace_spec_free(RsTraceSpec *spec)

@@ -36,6 +36,10 @@ RsTraceSpec *rs_trace_spec_new(const char *path, const char *text, gsize size, G
 RsTraceSpec *rs_trace_spec_load(const char *path, GHashTable *settings, GError **error);
 /* The same of a fixture: it has one group, "fixture". */
 RsTraceSpec *rs_trace_spec_load_fixture(const char *path, GError **error);
+/* The same of a profile of settings (docs/profiles.md), which has groups of its own. */
+RsTraceSpec *rs_trace_spec_new_profile(const char *path, const char *text, gsize size,
+				       GError **error);
+RsTraceSpec *rs_trace_spec_load_profile(const char *path, GError **error);
 /* Accepts NULL. */
 void rs_trace_spec_free(RsTraceSpec *spec);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceSpec, rs_trace_spec_free)

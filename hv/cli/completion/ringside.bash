@@ -74,6 +74,7 @@ _ringside()
 		;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--format) COMPREPLY=($(compgen -W "human tap junit github" -- "$cur")); return ;;
+	--profile) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	-d | --do) COMPREPLY=($(compgen -W "pause freeze snapshot snapshot= stack stack= enable= disable=" -- "$cur")); return ;;
@@ -109,6 +110,7 @@ _ringside()
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
+	apply) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")) ;;
 	run | report | diff | export | test) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
 	enable | disable | filter | format | hist | list | trigger)
 		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))

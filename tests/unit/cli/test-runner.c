@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What ends a session, while its main loop has always something else to do. */
+#include "cli/profile.h"
 #include "cli/runner.h"
 
 #include "sham.h"
@@ -61,8 +62,11 @@ static void run(struct busy *busy, double duration)
 {
 	const struct rs_source_config source = {.kernel = "k"};
 	const struct rs_session_listener listener = {.data = busy, .ended = on_ended};
-	const struct rs_runner_config config = {
-		.quiet = true, .duration = duration, .started = on_started, .data = busy};
+	const struct rs_runner_config config = {.mode = RS_PROFILE_ANY_MODE,
+						.quiet = true,
+						.duration = duration,
+						.started = on_started,
+						.data = busy};
 	guint idle = g_idle_add_full(G_PRIORITY_DEFAULT, on_busy, busy, NULL);
 
 	busy->sham = sham_new(1, RS_CHANNEL_MAILBOX);

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/profile.h"
+
+#include "cli/verb.h"
+#include "filter/filter.h"
+#include "session/event_glob.h"
+#include "session/trigger_text.h"
+#include <ringside/region.h>
+#include <string.h>
+
+/* What is being read. */
+struct reading {
+	struct rs_profile *profile;
+	const RsTraceSpec *spec;
+	GError **error;
+};
+
+static void free_item(gpointer data)
+{
+	struct rs_profile_item *item = data;
+
+	g_free(item->group);
+	g_free(item->text);
+	g_free(item->glob);
+	g_free(item);
+}
+
+/* Takes `text` and `glob` over. */
+static void add(GPtrArray *items, const char *group, const char *key, char *text, char *glob)
+{
+	struct rs_profile_item *item = g_new0(struct rs_profile_item, 1);
+
+	*item = (struct rs_profile_item){g_strdup(group), key, text, glob};
+	g_ptr_array_add(items, item);
+}
+
+static bool blame(const struct reading *r, const char *group, const char *key, const char *what)
+{
+	rs_trace_spec_blame(r->spec, group, key, r->error, "%s", what);
+	return false;
+}
+
+/* The value of a key that must be there and have one, to be freed. NULL: it was blamed. */
+static char *take(const struct reading *r, const char *group, const char *key)
+{
+	g_autofree char *value = NULL;
+
+	if (!rs_trace_spec_has(r->spec, group, key)) {
+		g_autofree char *what = g_strdup_printf("this needs a key '%s'", key);
+
+		blame(r, group, NULL, what);
+		return NULL;
+	}
+	value = rs_trace_spec_get(r->spec, group, key, r->error);
+	if (value && !*g_strstrip(value)) {
+		blame(r, group, key, "there is nothing here");
+		return NULL;
+	}
+	return g_steal_pointer(&value);
+}
+
+static bool check_glob(const struct reading *r, const char *group, const char *key,
+		       const char *glob)
+{
+	struct rs_error err = {0};
+
+	return !rs_event_glob_check(glob, &err) || blame(r, group, key, err.message);
+}
+
+static bool check_expression(const struct reading *r, const char *group, const char *expression)
+{
+	struct rs_filter_error mistake = {0};
+
+	if (!rs_filter_check(expression, &mistake))
+		return true;
+	rs_trace_spec_blame_part(r->spec, group, "if", expression, mistake.at, mistake.length,
+				 mistake.message, r->error);
+	return false;
+}
+
+/* ---- [events] ---- */
+
+/* Names have no blanks, and a list may have some behind its commas. To be freed. */
+static char *without_blanks(const char *list)
+{
+	g_auto(GStrv) parts = g_strsplit(list, ",", -1);
+
+	for (char **part = parts; *part; part++)
+		g_strstrip(*part);
+	return g_strjoinv(",", parts);
+}
+
+static bool take_globs(const struct reading *r, const char *key, GPtrArray *items)
+{
+	g_auto(GStrv) lists = NULL;
+
+	if (!rs_trace_spec_has(r->spec, "events", key))
+		return true;
+	lists = rs_trace_spec_list(r->spec, "events", key, r->error);
+	if (!lists)
+		return false;
+	if (!*lists)
+		return blame(r, "events", key, "there is nothing here");
+	for (char **list = lists; *list; list++) {
+		g_autofree char *plain = without_blanks(*list);
+		g_auto(GStrv) globs = rs_trace_event_glob_split(plain);
+
+		for (char **glob = globs; *glob; glob++) {
+			if (!check_glob(r, "events", key, *glob))
+				return false;
+			add(items, "events", key, g_strdup(*glob), g_strdup(*glob));
+		}
+	}
+	return true;
+}
+
+/* ---- [filter NAME] ---- */
+
+static bool take_filter(const struct reading *r, const char *group)
+{
+	g_autofree char *glob = take(r, group, "events");
+	g_autofree char *expression = glob ? take(r, group, "if") : NULL;
+	g_autofree char *text = NULL, *back = NULL, *rest = NULL;
+
+	if (!expression || !check_glob(r, group, "events", glob) ||
+	    !check_expression(r, group, expression))
+		return false;
+	text = g_strdup_printf("%s: %s", glob, expression);
+	/* As `filter` takes it apart again: a glob may hold what looks like the end of it. */
+	if (!rs_filter_split(text, &back, &rest) || g_strcmp0(back, glob) != 0)
+		return blame(r, group, "events", "this is no glob that a filter can have");
+	add(r->profile->filters, group, "if", g_steal_pointer(&text), g_steal_pointer(&glob));
+	return true;
+}
+
+/* ---- [trigger NAME] ---- */
+
+/* "GLOB" or "GLOB: EXPR", to be freed. NULL: it was blamed. */
+static char *take_trigger_event(const struct reading *r, const char *group)
+{
+	static const char *const any[] = {"pause", NULL};
+	g_autofree char *glob = take(r, group, "on"), *expression = NULL, *event = NULL;
+	struct rs_trigger_text *text;
+	struct rs_error err = {0};
+	bool same;
+
+	if (!glob)
+		return NULL;
+	if (rs_trace_spec_has(r->spec, group, "if")) {
+		expression = take(r, group, "if");
+		if (!expression || !check_expression(r, group, expression))
+			return NULL;
+	}
+	event = expression ? g_strdup_printf("%s: %s", glob, expression) : g_strdup(glob);
+	if (rs_trigger_text_new(event, any, 0, &text, &err)) {
+		blame(r, group, "on", err.message);
+		return NULL;
+	}
+	same = g_strcmp0(text->glob, glob) == 0 && !text->expression == !expression;
+	rs_trigger_text_free(text);
+	if (!same) {
+		blame(r, group, "on", "this is no glob: an expression goes to 'if'");
+		return NULL;
+	}
+	return g_steal_pointer(&event);
+}
+
+static bool take_count(const struct reading *r, const char *group, guint64 *count)
+{
+	if (!rs_trace_spec_has(r->spec, group, "count"))
+		return true;
+	if (!rs_trace_spec_number(r->spec, group, "count", count, r->error))
+		return false;
+	if (*count >= 1 && *count <= G_MAXUINT32)
+		return true;
+	return blame(r, group, "count", "this is from 1 on, and below 2^32");
+}
+
+/* The one line that options have, if it says the same. NULL: nothing does. */
+static char *line_of(const struct rs_trigger_text *text, guint64 count)
+{
+	g_autofree char *actions = rs_trigger_text_actions(text), *back = NULL, *line = NULL;
+	g_autofree char *times =
+		count ? g_strdup_printf("; count=%" G_GUINT64_FORMAT, count) : g_strdup("");
+	struct rs_trigger_text *again;
+	bool same;
+
+	line = g_strdup_printf("%s%s @ %s", actions, times, text->event);
+	if (rs_trigger_text_parse(line, &again, NULL))
+		return NULL;
+	back = rs_trigger_text_actions(again);
+	same = g_str_equal(back, actions) && g_str_equal(again->event, text->event) &&
+	       again->count == text->count;
+	rs_trigger_text_free(again);
+	return same ? g_steal_pointer(&line) : NULL;
+}
+
+static bool take_trigger(const struct reading *r, const char *group)
+{
+	g_autofree char *event = take_trigger_event(r, group), *what = NULL, *line = NULL;
+	g_auto(GStrv) actions = NULL;
+	struct rs_trigger_text *text;
+	struct rs_error err = {0};
+	guint64 count = 0;
+	bool good;
+
+	what = event && take_count(r, group, &count) ? take(r, group, "do") : NULL;
+	actions = what ? rs_trace_spec_list(r->spec, group, "do", r->error) : NULL;
+	if (!actions)
+		return false;
+	if (rs_trigger_text_new(event, (const char *const *)actions, count, &text, &err))
+		return blame(r, group, "do", err.message);
+	line = line_of(text, count);
+	good = line != NULL;
+	if (good)
+		add(r->profile->triggers, group, "do", g_steal_pointer(&line),
+		    g_strdup(text->glob));
+	rs_trigger_text_free(text);
+	return good || blame(r, group, "do", "a path with ';' or ' @ ' cannot be given here");
+}
+
+/* ---- all ---- */
+
+static bool take_named(const struct reading *r, const char *kind,
+		       bool (*take_one)(const struct reading *r, const char *group))
+{
+	g_auto(GStrv) names = rs_trace_spec_named(r->spec, kind);
+
+	for (char **name = names; *name; name++) {
+		g_autofree char *group = g_strconcat(kind, " ", *name, NULL);
+
+		if (!take_one(r, group))
+			return false;
+	}
+	return true;
+}
+
+static bool take_mode(const struct reading *r)
+{
+	static const char *const modes[] = {
+		[RS_MODE_OVERWRITE] = "overwrite", [RS_MODE_DROP] = "drop", NULL};
+	guint mode;
+
+	if (!rs_trace_spec_has(r->spec, "ring", "mode"))
+		return true;
+	if (!rs_trace_spec_choice(r->spec, "ring", "mode", modes, &mode, r->error))
+		return false;
+	r->profile->mode = (int)mode;
+	return true;
+}
+
+/* Takes `spec` over. */
+static struct rs_profile *read_spec(RsTraceSpec *spec, GError **error)
+{
+	g_autoptr(RsProfile) profile = g_new0(struct rs_profile, 1);
+	const struct reading r = {profile, spec, error};
+
+	profile->spec = spec;
+	profile->enables = g_ptr_array_new_with_free_func(free_item);
+	profile->disables = g_ptr_array_new_with_free_func(free_item);
+	profile->filters = g_ptr_array_new_with_free_func(free_item);
+	profile->triggers = g_ptr_array_new_with_free_func(free_item);
+	profile->mode = RS_PROFILE_ANY_MODE;
+	if (!rs_trace_spec_check(spec, error) || !take_globs(&r, "enable", profile->enables) ||
+	    !take_globs(&r, "disable", profile->disables) ||
+	    !take_named(&r, "filter", take_filter) || !take_named(&r, "trigger", take_trigger) ||
+	    !take_mode(&r))
+		return NULL;
+	return g_steal_pointer(&profile);
+}
+
+struct rs_profile *rs_profile_new(const char *path, const char *text, gsize size, GError **error)
+{
+	RsTraceSpec *spec = rs_trace_spec_new_profile(path, text, size, error);
+
+	return spec ? read_spec(spec, error) : NULL;
+}
+
+struct rs_profile *rs_profile_load(const char *path, GError **error)
+{
+	RsTraceSpec *spec = rs_trace_spec_load_profile(path, error);
+
+	return spec ? read_spec(spec, error) : NULL;
+}
+
+void rs_profile_free(struct rs_profile *profile)
+{
+	if (!profile)
+		return;
+	rs_trace_spec_free(profile->spec);
+	g_ptr_array_unref(profile->enables);
+	g_ptr_array_unref(profile->disables);
+	g_ptr_array_unref(profile->filters);
+	g_ptr_array_unref(profile->triggers);
+	g_free(profile);
+}
+
+struct rs_profile *rs_profile_take(const char *path, int *code)
+{
+	g_autoptr(GError) error = NULL;
+	struct rs_profile *profile = rs_profile_load(path, &error);
+	const bool wrong = g_error_matches(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
+
+	if (!profile)
+		*code = rs_cli_fail(wrong ? RS_CLI_USAGE : RS_CLI_FAILED, "%s", error->message);
+	return profile;
+}
+
+const char *rs_profile_expression(const struct rs_profile_item *item)
+{
+	return item->text + strlen(item->glob) + strlen(": ");
+}
+
+/* Puts the texts of `items` before those that are there. */
+static void prepend(const GPtrArray *items, char ***texts)
+{
+	g_auto(GStrv) given = g_steal_pointer(texts);
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+
+	for (guint i = 0; i < items->len; i++)
+		g_strv_builder_add(all, ((const struct rs_profile_item *)items->pdata[i])->text);
+	if (given)
+		g_strv_builder_addv(all, (const char **)given);
+	if (items->len || given)
+		*texts = g_strv_builder_end(all);
+}
+
+int rs_profile_add(const char *path, const struct rs_profile_options *options)
+{
+	int code = RS_CLI_OK;
+	g_autoptr(RsProfile) profile = path ? rs_profile_take(path, &code) : NULL;
+
+	*options->mode = profile ? profile->mode : RS_PROFILE_ANY_MODE;
+	if (!profile)
+		return code;
+	prepend(profile->enables, options->enable);
+	prepend(profile->disables, options->disable);
+	prepend(profile->filters, options->filters);
+	prepend(profile->triggers, options->triggers);
+	return RS_CLI_OK;
+}

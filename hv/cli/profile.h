@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A profile: settings of a session in a file (docs/profiles.md), for `run`, `attach` and `apply`.
+ * All of it is checked, as far as it can be without a session, before any of it is used. Trust: the
+ * file is hostile; its size is bounded (RS_TRACE_SPEC_MAX). One thread at a time.
+ */
+#ifndef RS_HV_CLI_PROFILE_H
+#define RS_HV_CLI_PROFILE_H
+
+#include "expect/rs-trace-spec.h"
+#include <stdbool.h>
+
+#define RS_PROFILE_OPTION(path)                                                                    \
+	{                                                                                          \
+		"profile", 0, 0, G_OPTION_ARG_FILENAME, &(path),                                   \
+			"Enable, filter and trigger what this file says", "FILE"                   \
+	}
+#define RS_PROFILE_ANY_MODE (-1)
+
+/* One thing that is asked for, and where the file says so. */
+struct rs_profile_item {
+	char *group;
+	const char *key;
+	char *text; /* a glob, "GLOB: EXPR", or a trigger's line, as options have them */
+	char *glob; /* of the events that it is about */
+};
+
+struct rs_profile {
+	RsTraceSpec *spec; /* for rs_trace_spec_blame() */
+	/* Of struct rs_profile_item, in the order of the file. */
+	GPtrArray *enables, *disables, *filters, *triggers;
+	int mode; /* of the rings: RS_MODE_*, or RS_PROFILE_ANY_MODE */
+};
+
+/* Of a filter. */
+const char *rs_profile_expression(const struct rs_profile_item *item);
+
+/* `path`: of messages. NULL: RS_TRACE_SPEC_ERROR: the message has file and line. */
+struct rs_profile *rs_profile_new(const char *path, const char *text, gsize size, GError **error);
+/* NULL: likewise, or as g_file_read(). */
+struct rs_profile *rs_profile_load(const char *path, GError **error);
+/* NULL is accepted. */
+void rs_profile_free(struct rs_profile *profile);
+typedef struct rs_profile RsProfile;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsProfile, rs_profile_free)
+
+/* The same for a verb. NULL: *code, after a message. */
+struct rs_profile *rs_profile_take(const char *path, int *code);
+
+/* What options have, which a profile comes before. */
+struct rs_profile_options {
+	char ***enable, ***disable, ***filters, ***triggers; /* the lists may be NULL */
+	int *mode;                                           /* RS_MODE_*, or RS_PROFILE_ANY_MODE */
+};
+
+/* Adds what is in the file; `path` NULL: nothing. Returns an exit code, after a message. */
+int rs_profile_add(const char *path, const struct rs_profile_options *options);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/profile.h"
+
+#include <ringside/region.h>
+#include <string.h>
+
+static const char *text_of(const GPtrArray *items, guint i)
+{
+	g_assert_cmpuint(i, <, items->len);
+	return ((const struct rs_profile_item *)items->pdata[i])->text;
+}
+
+static struct rs_profile *read_text(const char *text, GError **error)
+{
+	return rs_profile_new("p", text, strlen(text), error);
+}
+
+/* It becomes what options say. */
+static void test_all(void)
+{
+	const char *text =
+		"# mine\n[events]\nenable = a:*, !a:x; b:y\ndisable = a:z\n"
+		"[filter one]\nevents = a:*\nif = pid > 2\n"
+		"[trigger t]\non = a:b\nif = x == 1\ndo = pause; snapshot=/s\ncount = 3\n"
+		"[trigger u]\non = c:*\ndo = stack\n[ring]\nmode = drop\n";
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsProfile) p = read_text(text, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(p->enables->len, ==, 2);
+	g_assert_nonnull(strstr(text_of(p->enables, 0), "!a:x"));
+	g_assert_cmpstr(text_of(p->enables, 1), ==, "b:y");
+	g_assert_cmpstr(text_of(p->disables, 0), ==, "a:z");
+	g_assert_cmpstr(text_of(p->filters, 0), ==, "a:*: pid > 2");
+	g_assert_cmpstr(rs_profile_expression(p->filters->pdata[0]), ==, "pid > 2");
+	g_assert_cmpstr(text_of(p->triggers, 0), ==, "pause; snapshot=/s; count=3 @ a:b: x == 1");
+	g_assert_cmpstr(text_of(p->triggers, 1), ==, "stack=16 @ c:*");
+	g_assert_cmpint(p->mode, ==, RS_MODE_DROP);
+}
+
+static void test_nothing(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsProfile) p = read_text("", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(p->enables->len + p->disables->len + p->filters->len + p->triggers->len,
+			 ==, 0);
+	g_assert_cmpint(p->mode, ==, RS_PROFILE_ANY_MODE);
+}
+
+/* Each has its line. */
+static void test_mistakes(void)
+{
+	static const char *const wrong[][2] = {
+		{"[event]\n", "p:1: "},
+		{"[events]\nenabled = a\n", "p:2: "},
+		{"[events]\nenable = ;\n", "p:2: "},
+		{"[events]\nenable = a:*\ndisable = a:*@level=9\n", "p:3: "},
+		{"\n[filter x]\nevents = a:b\n", "p:2: this needs a key 'if'"},
+		{"[filter x]\nevents = a:b\nif = pid >\n", "p:3: "},
+		{"[filter x]\nevents = a: b\nif = pid > 1\n", "p:2: "},
+		{"[trigger x]\ndo = pause\n", "p:1: this needs a key 'on'"},
+		{"[trigger x]\non = a:b\n", "p:1: this needs a key 'do'"},
+		{"[trigger x]\non = a:b\ndo = jump\n", "p:3: "},
+		{"[trigger x]\non = a:b: pid > 1\ndo = pause\n", "p:2: "},
+		{"[trigger x]\non = a:b\nif = pid =\ndo = pause\n", "p:3: "},
+		{"[trigger x]\non = a:b\ndo = pause\ncount = 0\n", "p:4: "},
+		{"[trigger x]\non = a:b\ndo = pause\ncount = x\n", "p:4: "},
+		{"[trigger x]\non = a:b\ndo = snapshot=/a @ b\n", "p:3: "},
+		{"[ring]\nmode = full\n", "p:2: "},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_assert_null(read_text(wrong[i][0], &error));
+		g_assert_error(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
+		if (!g_str_has_prefix(error->message, wrong[i][1]))
+			g_error("%s: %s", wrong[i][0], error->message);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/cli/profile/all", test_all);
+	g_test_add_func("/cli/profile/nothing", test_nothing);
+	g_test_add_func("/cli/profile/mistakes", test_mistakes);
+	return g_test_run();
+}
