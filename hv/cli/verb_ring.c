@@ -154,6 +154,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &json, "Print JSON", NULL},
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
+	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
