@@ -231,7 +231,7 @@ static void hosted_destroy(struct rs_target *target)
 		g_main_context_unref(hosted->context);
 	close_fd(hosted->regions_fd);
 	close_fd(hosted->doorbell_fd);
-	close_fd(hosted->mem_fd);
+	rs_hosted_memory_close(hosted->memory);
 	close_fd(hosted->pidfd);
 	g_strfreev(hosted->argv);
 	g_strfreev(hosted->envp);
@@ -278,7 +278,7 @@ static struct rs_hosted *new_hosted(enum rs_hosted_way way)
 	hosted->ops = hosted_ops;
 	hosted->base.ops = &hosted->ops;
 	hosted->base.vcpus = CLAMP(g_get_num_processors(), 1, RS_MAX_CPUS);
-	hosted->regions_fd = hosted->doorbell_fd = hosted->mem_fd = hosted->pidfd = -1;
+	hosted->regions_fd = hosted->doorbell_fd = hosted->pidfd = -1;
 	hosted->begun = rs_moment_now();
 	hosted->way = way_of(way);
 	pthread_sigmask(SIG_SETMASK, NULL, &hosted->mask);

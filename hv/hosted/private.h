@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the hosted target: hosted.c (its operations), spawn.c (starts the
- * program), life.c (follows it), stop.c (stops it for a moment), text.c (its memory), fetch_ARCH.c
- * (the CPU).
+ * program), life.c (follows it), stop.c (stops it for a moment), text.c (its memory), access.c (the
+ * thread that reads and writes it), fetch_ARCH.c (the CPU).
  */
 #ifndef RS_HV_HOSTED_PRIVATE_H
 #define RS_HV_HOSTED_PRIVATE_H
@@ -14,6 +14,7 @@
 #include <signal.h>
 
 struct rs_hosted_stop;
+struct rs_hosted_memory;
 
 struct rs_hosted {
 	struct rs_target base; /* first */
@@ -36,8 +37,9 @@ struct rs_hosted {
 	bool ended;
 	bool stop_asked, stop_forced; /* forced: it was killed, since it did not end */
 	char stop_why[128];
-	int mem_fd;             /* /proc/PID/mem of the image whose agent has reported; -1: none */
-	struct rs_moment begun; /* the measurement of the clock's rate begins here */
+	struct rs_hosted_memory *memory; /* of the image whose agent has reported; NULL: none */
+	struct rs_error no_memory;       /* code 0: accesses of its memory end */
+	struct rs_moment begun;          /* the measurement of the clock's rate begins here */
 	struct rs_target_stats stats;
 
 	struct rs_hosted_stop *stop; /* NULL: it is not stopped */
@@ -68,6 +70,47 @@ void rs_hosted_signal(struct rs_hosted *hosted, int signal);
 int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct rs_error *err);
 /* Lets them go on. */
 void rs_hosted_let_go(struct rs_hosted_stop *stop);
+
+/*
+ * access.c: accesses of an open /proc/PID/mem, each a list of pieces. A thread does them, in order:
+ * reads up to the first that fails, writes all.
+ */
+enum rs_hosted_kind {
+	RS_HOSTED_READ,
+	RS_HOSTED_WRITE,
+	RS_HOSTED_WORD, /* writes the aligned word that holds the piece */
+};
+
+struct rs_hosted_piece {
+	uint64_t at;
+	uint8_t *bytes; /* in the room */
+	size_t size;
+	long done; /* bytes; 0: the address space is no more; or -errno */
+};
+
+struct rs_hosted_access {
+	enum rs_hosted_kind kind;
+	size_t count;
+	struct rs_hosted_piece *pieces;
+	uint8_t *room;
+	size_t used;
+};
+
+/* For `count` pieces of `room` bytes together. */
+struct rs_hosted_access *rs_hosted_access_new(enum rs_hosted_kind kind, size_t count, size_t room);
+/* `bytes`: NULL for a read. */
+void rs_hosted_access_add(struct rs_hosted_access *job, uint64_t at, const void *bytes,
+			  size_t size);
+void rs_hosted_access_free(struct rs_hosted_access *job);
+/*
+ * Does it. False: it has slept in the kernel for 2 s. Then both the memory and the job are lost to
+ * the caller. At most one more piece is written, when the kernel lets it.
+ */
+bool rs_hosted_access(struct rs_hosted_memory *memory, struct rs_hosted_access *job);
+/* -ETIMEDOUT: likewise; others: as open(). */
+int rs_hosted_memory_open(const char *path, struct rs_hosted_memory **out);
+/* NULL is accepted. */
+void rs_hosted_memory_close(struct rs_hosted_memory *memory);
 
 /* text.c: the target's operations on memory. */
 int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,

@@ -9,11 +9,8 @@
 #include "target/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static struct rs_hosted *hosted_of(struct rs_target *target)
 {
@@ -37,14 +34,29 @@ static int no_access(struct rs_hosted *hosted, uint64_t at, int code, struct rs_
 			    g_strerror(code));
 }
 
+/* From now on each access fails at once. A person is told so once. */
+static int give_up(struct rs_hosted *hosted, struct rs_error *err)
+{
+	struct rs_error *why = &hosted->no_memory;
+
+	hosted->memory = NULL;
+	rs_error_set(why, ETIMEDOUT,
+		     "process %d: its memory does not answer, and is left as it is from now on",
+		     (int)hosted->base.pid);
+	if (hosted->base.events.news)
+		hosted->base.events.news(hosted->base.events.data, why->message);
+	return rs_error_set(err, why->code, "%s", why->message);
+}
+
 int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err)
 {
 	pid_t pid = hosted->base.pid, task;
 	char path[64];
+	int ret;
 
-	if (hosted->mem_fd >= 0)
-		close(hosted->mem_fd);
-	hosted->mem_fd = -1;
+	if (hosted->no_memory.code)
+		return rs_error_set(err, hosted->no_memory.code, "%s", hosted->no_memory.message);
+	rs_hosted_memory_close(g_steal_pointer(&hosted->memory));
 	if (pid <= 0)
 		return rs_error_set(err, ESRCH, "the program has not been started");
 	/* The memory of a thread that has ended opens too, and is empty. */
@@ -52,39 +64,58 @@ int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err)
 	if (!task)
 		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
 	g_snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)task);
-	hosted->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (hosted->mem_fd < 0)
-		return rs_error_set(err, errno == ENOENT ? ESRCH : errno, "%s: %s", path,
-				    g_strerror(errno));
-	return 0;
+	ret = rs_hosted_memory_open(path, &hosted->memory);
+	if (ret == -ETIMEDOUT)
+		return give_up(hosted, err);
+	return ret ? rs_error_set(err, ret == -ENOENT ? ESRCH : -ret, "%s: %s", path,
+				  g_strerror(-ret))
+		   : 0;
 }
 
-static int need_memory(struct rs_hosted *hosted, struct rs_error *err)
+/* Does what `job` says. It is freed after a failure. */
+static int access_memory(struct rs_hosted *hosted, struct rs_hosted_access *job,
+			 struct rs_error *err)
 {
-	return hosted->mem_fd >= 0 ? 0 : rs_hosted_open_memory(hosted, err);
+	int ret = hosted->memory ? 0 : rs_hosted_open_memory(hosted, err);
+
+	if (ret)
+		rs_hosted_access_free(job);
+	else if (!rs_hosted_access(hosted->memory, job))
+		ret = give_up(hosted, err);
+	return ret;
 }
 
-/* Not pread() and pwrite(), cancellation points: that costs some 40 ns more. */
-static long read_at(const struct rs_hosted *hosted, uint64_t at, void *out, size_t size)
+/* As access_memory(), of reads: all or nothing. */
+static int read_memory(struct rs_hosted *hosted, struct rs_hosted_access *job, struct rs_error *err)
 {
-	return syscall(SYS_pread64, hosted->mem_fd, out, size, at);
-}
+	int ret = access_memory(hosted, job, err);
 
-static long write_at(const struct rs_hosted *hosted, uint64_t at, const void *bytes, size_t size)
-{
-	return syscall(SYS_pwrite64, hosted->mem_fd, bytes, size, at);
+	for (size_t i = 0; !ret && i < job->count; i++) {
+		const struct rs_hosted_piece *piece = &job->pieces[i];
+
+		if (piece->done == (long)piece->size)
+			continue;
+		ret = no_access(hosted, piece->at, piece->done > 0 ? EFAULT : (int)-piece->done,
+				err);
+		rs_hosted_access_free(job);
+		break;
+	}
+	return ret;
 }
 
 int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 			struct rs_error *err)
 {
-	struct rs_hosted *hosted = hosted_of(target);
-	int ret = need_memory(hosted, err);
-	long got = ret ? 0 : read_at(hosted, at.v, out, size);
+	struct rs_hosted_access *job = rs_hosted_access_new(RS_HOSTED_READ, 1, size);
+	int ret;
 
-	if (ret || got == (long)size)
+	rs_hosted_access_add(job, at.v, NULL, size);
+	ret = read_memory(hosted_of(target), job, err);
+	if (ret)
 		return ret;
-	return no_access(hosted, at.v, got < 0 ? errno : got ? EFAULT : 0, err);
+	memcpy(out, job->room, size);
+	rs_hosted_access_free(job);
+	return 0;
 }
 
 /* The end of the stretch that begins with patch `first`. Patches with rising addresses in one page
@@ -101,33 +132,65 @@ static size_t stretch_end(const struct rs_text_patch *patches, size_t count, siz
 	return next;
 }
 
+static size_t stretch_size(const struct rs_text_patch *patches, size_t count, size_t first)
+{
+	const struct rs_text_patch *last = &patches[stretch_end(patches, count, first) - 1];
+
+	return last->at.v + last->size - patches[first].at.v;
+}
+
 int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
 {
-	uint8_t room[RS_PAGE_SIZE + RS_TEXT_MAX]; /* the first patch may reach into the next page */
-	int ret = 0;
+	struct rs_hosted_access *job;
+	size_t room = 0, stretches = 0, done = 0;
+	int ret;
 
-	for (size_t done = 0; done < count && !ret;) {
+	for (size_t i = 0; i < count; i = stretch_end(patches, count, i), stretches++)
+		room += stretch_size(patches, count, i);
+	job = rs_hosted_access_new(RS_HOSTED_READ, stretches, room);
+	for (size_t i = 0; i < count; i = stretch_end(patches, count, i))
+		rs_hosted_access_add(job, patches[i].at.v, NULL, stretch_size(patches, count, i));
+	ret = read_memory(hosted_of(target), job, err);
+	if (ret)
+		return ret;
+	for (size_t k = 0; k < job->count; k++) {
 		const size_t end = stretch_end(patches, count, done);
-		const struct rs_text_patch *first = &patches[done], *last = &patches[end - 1];
 
-		ret = rs_hosted_read_virt(target, first->at, room,
-					  last->at.v + last->size - first->at.v, err);
-		for (; done < end && !ret; done++)
-			memcpy(now[done], room + (patches[done].at.v - first->at.v),
+		for (; done < end; done++)
+			memcpy(now[done],
+			       job->pieces[k].bytes + (patches[done].at.v - job->pieces[k].at),
 			       patches[done].size);
 	}
-	return ret;
+	rs_hosted_access_free(job);
+	return 0;
 }
 
 /* ---- writing ---- */
 
-/* Of a place that could not be written. Others are, unless the process is gone. */
-static int note_bad(struct rs_hosted *hosted, const struct rs_text_patch *patch, long put,
-		    struct rs_error *err)
+/* Places that could not be written are marked, unless the process is gone. */
+static int write_all(struct rs_hosted *hosted, enum rs_hosted_kind kind,
+		     const struct rs_text_patch *patches, size_t count, bool *bad,
+		     struct rs_error *err)
 {
-	int ret = no_access(hosted, patch->at.v, put < 0 ? errno : put ? EIO : 0, err);
+	struct rs_hosted_access *job = rs_hosted_access_new(kind, count, count * RS_TEXT_MAX);
+	int ret;
 
+	for (size_t i = 0; i < count; i++)
+		rs_hosted_access_add(job, patches[i].at.v, patches[i].new_bytes, patches[i].size);
+	ret = access_memory(hosted, job, err);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < count && ret != -ESRCH; i++) {
+		const struct rs_hosted_piece *piece = &job->pieces[i];
+
+		/* Memory that it shares with others, read-only, is such a place. */
+		bad[i] = piece->done != (long)piece->size;
+		if (bad[i])
+			ret = no_access(hosted, piece->at,
+					piece->done > 0 ? EIO : (int)-piece->done, err);
+	}
+	rs_hosted_access_free(job);
 	return ret == -ESRCH ? ret : 0;
 }
 
@@ -140,18 +203,10 @@ int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *p
 			 size_t count, bool *bad, struct rs_error *err)
 {
 	struct rs_hosted *hosted = hosted_of(target);
-	int ret = hosted->paused ? need_memory(hosted, err)
-				 : rs_error_set(err, EPERM, "text is written only while paused");
 
-	for (size_t i = 0; i < count && !ret; i++) {
-		long put = write_at(hosted, patches[i].at.v, patches[i].new_bytes, patches[i].size);
-
-		/* Memory that it shares with others, read-only, is such a place. */
-		bad[i] = put != patches[i].size;
-		if (bad[i])
-			ret = note_bad(hosted, &patches[i], put, err);
-	}
-	return ret;
+	if (!hosted->paused)
+		return rs_error_set(err, EPERM, "text is written only while paused");
+	return write_all(hosted, RS_HOSTED_WRITE, patches, count, bad, err);
 }
 
 static bool is_in_word(const struct rs_text_patch *patch)
@@ -176,34 +231,8 @@ bool rs_hosted_writes_live(struct rs_target *target, const struct rs_text_patch 
 	return may;
 }
 
-/*
- * The kernel stores an aligned word at once, but may store five bytes in parts. So the word is
- * written that holds the patch, with the bytes beside it as they were a moment before.
- */
-static long write_word(const struct rs_hosted *hosted, const struct rs_text_patch *patch)
-{
-	const uint64_t word = patch->at.v & ~(uint64_t)(sizeof(word) - 1);
-	uint8_t bytes[sizeof(word)];
-	long done = read_at(hosted, word, bytes, sizeof(bytes));
-
-	if (done != (long)sizeof(bytes))
-		return done;
-	memcpy(bytes + (patch->at.v - word), patch->new_bytes, patch->size);
-	return write_at(hosted, word, bytes, sizeof(bytes));
-}
-
 int rs_hosted_write_live(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, bool *bad, struct rs_error *err)
 {
-	struct rs_hosted *hosted = hosted_of(target);
-	int ret = need_memory(hosted, err);
-
-	for (size_t i = 0; i < count && !ret; i++) {
-		long put = write_word(hosted, &patches[i]);
-
-		bad[i] = put != (long)sizeof(uint64_t);
-		if (bad[i])
-			ret = note_bad(hosted, &patches[i], put, err);
-	}
-	return ret;
+	return write_all(hosted_of(target), RS_HOSTED_WORD, patches, count, bad, err);
 }

@@ -7,7 +7,8 @@
  * threads, then exits with 5. "stuck PATH": waits in the kernel until PATH exists (for a minute),
  * and does not stop before; makes PATH.in when it begins to. "map": two pages of text at
  * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and the same read-only at
- * SPINNER_LOCKED, for ever. "map-leaderless": both. "map-site": two threads run through a site, and
+ * SPINNER_LOCKED, for ever. "map-leaderless": both. "map-absent PATH": with a page of that file at
+ * SPINNER_ABSENT. "map-site": two threads run through a site, and
  * count (struct spinner_counts).
  */
 #define _GNU_SOURCE
@@ -117,6 +118,15 @@ static void exec_many(int left)
 	pause();
 }
 
+static void map_absent(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (mmap((void *)SPINNER_ABSENT, 4096, PROT_READ | PROT_EXEC,
+		 MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != (void *)SPINNER_ABSENT)
+		abort();
+}
+
 static void map_places(void)
 {
 	int fd = atoi(getenv("RINGSIDE_REGION_FD"));
@@ -219,6 +229,8 @@ int main(int argc, char **argv)
 		swarm();
 	if (strcmp(args[1], "crowd") == 0)
 		crowd();
+	if (strcmp(args[1], "map-absent") == 0 && argc > 2)
+		map_absent(argv[2]);
 	if (strncmp(args[1], "map", 3) == 0)
 		map_places();
 	if (strcmp(args[1], "map-site") == 0)

@@ -9,6 +9,7 @@
 #define SPINNER_SHARED ((uintptr_t)0x200000010000)
 
 #define SPINNER_LOCKED ((uintptr_t)0x200000020000)
+#define SPINNER_ABSENT ((uintptr_t)0x200000030000)
 /*
  * "site": a function with a site, and what its two threads have counted in the page at
  * SPINNER_SHARED

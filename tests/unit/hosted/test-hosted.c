@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 /* The target alone, with ordinary programs that have no agent. */
 #include "exact.h"
+#include "held-file.h"
 #include "hosted/private.h"
 #include "patch/apply.h"
 #include "spinner.h"
@@ -266,9 +267,11 @@ static gpointer write_neighbours(gpointer data)
 	return NULL;
 }
 
-static struct rs_target *run_map(struct seen *seen, struct shared *shared, const char *how)
+/* `path`: what "map-absent" maps, or NULL. */
+static struct rs_target *run_map_of(struct seen *seen, struct shared *shared, const char *how,
+				    const char *path)
 {
-	struct rs_hosted_config config = {.argv = (const char *const[]){spinner, how, NULL}};
+	struct rs_hosted_config config = {.argv = (const char *const[]){spinner, how, path, NULL}};
 	struct rs_target *target;
 
 	*shared = (struct shared){.fd = memfd_create("shared", MFD_CLOEXEC)};
@@ -281,6 +284,11 @@ static struct rs_target *run_map(struct seen *seen, struct shared *shared, const
 		g_usleep(1000);
 	g_assert_cmpint(shared->page[0], ==, 1);
 	return target;
+}
+
+static struct rs_target *run_map(struct seen *seen, struct shared *shared, const char *how)
+{
+	return run_map_of(seen, shared, how, NULL);
 }
 
 static void end_map(struct rs_target *target, struct shared *shared)
@@ -364,6 +372,77 @@ static void test_neighbours(void)
 		g_assert_cmpuint(shared.lost, ==, 0);
 	}
 	end_map(target, &shared);
+}
+
+/* ---- memory that nobody brings ---- */
+
+static void count_news(void *data, const char *text)
+{
+	g_assert_nonnull(strstr(text, "memory does not answer"));
+	++*(int *)data;
+}
+
+/* Each target waits for it once, and touches no memory of the process after that. */
+static void check_absent(struct rs_target *target)
+{
+	struct rs_text_patch list[] = {{.at = {SPINNER_TEXT}, .size = 5},
+				       {.at = {SPINNER_ABSENT + 8}, .size = 5}};
+	void *data = target->events.data;
+	struct rs_error err = {0};
+	uint8_t now[2][RS_TEXT_MAX];
+	bool bad[2] = {0};
+	int told = 0;
+
+	g_assert_cmpint(rs_text_read(target, list, 1, now, &err), ==, 0);
+	target->events.data = &told;
+	target->events.news = count_news;
+	g_assert_cmpint(rs_text_read(target, list, 2, now, &err), ==, -ETIMEDOUT);
+	g_assert_cmpint(rs_text_read(target, list, 1, now, &err), ==, -ETIMEDOUT);
+	g_assert_nonnull(strstr(err.message, "left as it is"));
+	g_assert_cmpint(rs_text_write_live(target, list, 1, bad, &err), ==, -ETIMEDOUT);
+	target->ops->booted(target);
+	g_assert_cmpint(rs_text_read(target, list, 1, now, &err), ==, -ETIMEDOUT);
+	g_assert_cmpint(told, ==, 1);
+	target->events.data = data;
+	target->events.news = NULL;
+}
+
+/* A write waits for it, too. */
+static void check_absent_write(struct rs_target *target)
+{
+	struct rs_text_patch list[] = {{.at = {SPINNER_ABSENT + 8}, .size = 5},
+				       {.at = {SPINNER_TEXT}, .size = 5, .new_bytes = {1}}};
+	bool bad[2] = {0};
+
+	g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
+	g_assert_cmpint(rs_text_write_checked(target, list, 2, bad, NULL), ==, -ETIMEDOUT);
+	g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+}
+
+static void test_absent(void)
+{
+	struct rs_target *target, *other = NULL;
+	struct rs_error err = {0};
+	struct held_file held;
+	struct shared shared;
+	struct seen seen;
+
+	if (!held_file_make(&held)) {
+		g_test_skip("a FUSE file is not permitted");
+		return;
+	}
+	target = run_map_of(&seen, &shared, "map-absent", held.path);
+	if (traced(target)) {
+		g_assert_cmpint(rs_hosted_attach(target->pid, rs_hosted_start_time(target->pid), -1,
+						 &other, &err),
+				==, 0);
+		check_absent_write(other);
+		other->ops->destroy(other);
+		check_absent(target);
+		g_assert_cmpint(shared.page[0], ==, 1);
+	}
+	end_map(target, &shared);
+	held_file_end(&held);
 }
 
 /* ---- a program that runs through a site ---- */
@@ -1035,6 +1114,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/attach-swarm", test_attach_swarm);
 	g_test_add_func("/hosted/crowd", test_crowd);
 	g_test_add_func("/hosted/attach-dead-leader", test_attach_dead_leader);
+	g_test_add_func("/hosted/absent", test_absent);
 	g_test_add_func("/hosted/destroy", test_destroy);
 	g_test_add_func("/hosted/doorbell", test_doorbell);
 	g_test_add_func("/hosted/clock", test_clock);
