@@ -258,8 +258,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		print_table(list, color);
 	}
 	/* What has died is shown once more, however long it takes to put its programs right. */
-	fflush(stdout);
-	rs_launch_sweep();
+	if (!fflush(stdout))
+		rs_launch_sweep();
 	return RS_CLI_OK;
 }
 

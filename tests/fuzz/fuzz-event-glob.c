@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists of globs with a selection by level and keyword, beside a judge that reads lists and
- * selections in another way. Input: level of an event (1 byte), its keyword (8 bytes), then the glob.
+ * selections in another way. Input: level of an event (1 byte), its keyword (8 bytes), then the
+ * list.
  */
 #include "seed.h"
 #include "session/event_glob.h"
