@@ -72,7 +72,7 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 		/* With --stay it is the view's. */
 		.duration = o->apart.stay ? 0 : o->duration,
 		.background = background,
-		.count = (uint64_t)o->count,
+		.count = o->apart.stay ? 0 : (uint64_t)o->count,
 		.from = RS_TRACE_FROM_START,
 		.started = rs_launch_started,
 	};
