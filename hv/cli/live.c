@@ -6,6 +6,7 @@
 #include "cli/screen.h"
 
 #include <errno.h>
+#include <rs-trace-escape.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-live.h>
 #include <rs-trace-pump.h>
@@ -25,6 +26,8 @@ struct live {
 	struct rs_cli_screen *screen; /* NULL: blocks are written */
 	GPtrArray *sources;           /* of struct named */
 	guint timer;
+	bool over;   /* the pump has ended by itself: there is nothing to read any more */
+	bool untold; /* nobody has been told so, since there is a screen */
 	bool held;
 	void *page;      /* the latest; NULL: none yet */
 	uint64_t blocks; /* pages that were shown, or would have been */
@@ -40,10 +43,11 @@ struct live {
 /* What a feed's source is called. */
 struct named {
 	guint32 number;
+	int feed; /* its number of the pump; -1: it has gone */
 	char name[64];
 };
 
-/* ---- on the pump's thread ---- */
+/* ---- on the pump's thread, or when there is none ---- */
 
 static uint64_t now_ns(void)
 {
@@ -156,6 +160,36 @@ static gboolean on_page(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static void tell_over(struct live *live)
+{
+	live->untold = live->screen;
+	for (guint i = 0; i < live->sources->len && !live->untold; i++) {
+		const struct named *named = live->sources->pdata[i];
+		g_autofree char *name = rs_trace_escape(named->name, -1, NULL);
+
+		if (named->feed >= 0)
+			rs_cli_fail(0, "the rings of %s cannot be read any more", name);
+	}
+}
+
+/* Its thread touches nothing any more, and we may take the figures. */
+static void on_done(gpointer data)
+{
+	struct live *live = data;
+
+	live->over = true;
+	tell_over(live);
+}
+
+static void ask_for_page(struct live *live)
+{
+	g_atomic_int_set(&live->wanted, 1);
+	if (live->over)
+		on_round(live);
+	else
+		rs_trace_pump_wake(live->pump);
+}
+
 /* While a block is not written, its reader has what it can take: the interval goes on. */
 static gboolean on_tick(gpointer data)
 {
@@ -167,8 +201,7 @@ static gboolean on_tick(gpointer data)
 	} else if (!live->unwritten->len) {
 		if (live->config->tick)
 			live->config->tick(live->session, live->config->data);
-		g_atomic_int_set(&live->wanted, 1);
-		rs_trace_pump_wake(live->pump);
+		ask_for_page(live);
 	}
 	return G_SOURCE_CONTINUE;
 }
@@ -212,6 +245,7 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 		rs_trace_live_new_take(region, from, rs_trace_live_flags(source->joined), &error);
 
 	named->number = source->number;
+	named->feed = -1;
 	g_strlcpy(named->name, source->name, sizeof(named->name));
 	g_ptr_array_add(live->sources, named);
 	if (!pages) {
@@ -221,12 +255,20 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	rs_cli_symbols_give(&live->options->symbols, live->session, source->number, pages);
 	if (live->config->come)
 		live->config->come(source, live->config->data);
-	return (int)rs_trace_pump_add(live->pump, pages, named);
+	return named->feed = (int)rs_trace_pump_add(live->pump, pages, named);
 }
 
 static void gone(int number, void *data)
 {
-	rs_trace_pump_end(((struct live *)data)->pump, (unsigned)number);
+	struct live *live = data;
+
+	for (guint i = 0; i < live->sources->len; i++) {
+		struct named *named = live->sources->pdata[i];
+
+		if (named->feed == number)
+			named->feed = -1;
+	}
+	rs_trace_pump_end(live->pump, (unsigned)number);
 }
 
 /* Signals that end us are heard from here on, so the terminal can be changed. */
@@ -254,6 +296,8 @@ static void closing(void *data)
 
 	g_clear_handle_id(&live->timer, g_source_remove);
 	g_clear_pointer(&live->screen, rs_cli_screen_free);
+	if (live->untold)
+		tell_over(live);
 }
 
 /* ---- life ---- */
@@ -317,7 +361,7 @@ int rs_cli_live_run(RsDBusSession1 *session, const struct rs_cli_live *options,
 	};
 	const RsTraceFollowerConfig follower = {
 		.record = on_record, .round = on_round, .describe = describe, .data = &live};
-	RsTracePumpConfig pump = {0};
+	RsTracePumpConfig pump = {.done = on_done, .data = &live};
 	int code = rs_cli_choice_take(&options->choice, &live.selection);
 
 	if (code)

@@ -1,190 +1,186 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/PID/mem, on a thread of its own. A page of the process may be one that somebody else is to
- * bring, such as the server of a FUSE file or whoever handles a userfaultfd. If he does not, the
- * access sleeps in the kernel for ever, and only SIGKILL ends it. So the session waits for it no
- * longer than LIMIT_US, and then leaves the thread behind with all that it uses. It ends when the
- * kernel lets it, or when our process ends.
+ * /proc/PID/mem, by a process of our own. A page of the program may be one that somebody else is to
+ * bring, such as the server of a FUSE file. If he does not, the access sleeps in the kernel for
+ * ever, and not even SIGKILL always ends it. A thread that sleeps so would keep our process from
+ * ending. So a child does it, which has nothing else of ours open. The session waits for it no
+ * longer than LIMIT_US, then kills it and leaves it behind.
+ *
+ * The child is forked off a process that has threads, so it calls only what signal handlers may
+ * call. It ends when its socket does. It shares a piece of memory with the session, in which a
+ * round of an access is: what the round is, and the bytes.
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
 #include "target/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_US (2 * G_USEC_PER_SEC)
-#define LOOK_US 20000 /* after that, at a thread that has had no core */
+#define LIMIT_MS 2000
+#define LOOK_MS 20     /* after that, at a child that has had no core */
+#define FILES_MAX 4096 /* more than a session opens */
+#define PIECES 512u    /* of a round */
 
-struct rs_hosted_memory {
-	GThread *thread;
-	gint left; /* atomic: nobody waits for what is being done */
-	char path[64];
-	int fd;      /* of the thread */
-	GMutex lock; /* protects: */
-	GCond changed;
-	bool opened;
-	int code;                     /* of the open, once it is over; 0: it is open */
-	struct rs_hosted_access *job; /* NULL: it is done */
-	gint64 begun;                 /* monotonic us; 0: not yet */
-	pid_t tid;
-	bool over;
+struct round {
+	enum rs_hosted_kind kind;
+	uint32_t count;
+	struct rs_hosted_piece pieces[PIECES]; /* their bytes are in the room: the same address */
+	uint8_t room[RS_HOSTED_PIECE_MAX];
 };
 
-/* ---- on the thread ---- */
+struct rs_hosted_memory {
+	pid_t child;
+	int socket;
+	struct round *round; /* shared with the child */
+};
+
+/* ---- in the child ---- */
+
+#define SOCKET STDIN_FILENO
+#define MEMORY STDOUT_FILENO
 
 /* Not pread() and pwrite(), cancellation points: that costs some 40 ns more. */
-static long read_at(int fd, const struct rs_hosted_piece *piece)
+static long read_at(const struct rs_hosted_piece *piece)
 {
-	return syscall(SYS_pread64, fd, piece->bytes, piece->size, piece->at);
+	return syscall(SYS_pread64, MEMORY, piece->bytes, piece->size, piece->at);
 }
 
-static long write_at(int fd, const struct rs_hosted_piece *piece)
+static long write_at(const struct rs_hosted_piece *piece)
 {
-	return syscall(SYS_pwrite64, fd, piece->bytes, piece->size, piece->at);
+	return syscall(SYS_pwrite64, MEMORY, piece->bytes, piece->size, piece->at);
 }
 
 /*
  * The kernel stores an aligned word at once, but may store five bytes in parts. So the word is
  * written that holds the piece, with the bytes beside it as they were a moment before.
  */
-static long write_word(int fd, const struct rs_hosted_piece *piece)
+static long write_word(const struct rs_hosted_piece *piece)
 {
 	uint8_t bytes[sizeof(uint64_t)];
 	const uint64_t at = piece->at & ~(uint64_t)(sizeof(bytes) - 1);
 	const struct rs_hosted_piece word = {.at = at, .bytes = bytes, .size = sizeof(bytes)};
-	long done = read_at(fd, &word);
+	long done = read_at(&word);
 
 	if (done == (long)sizeof(bytes)) {
 		memcpy(bytes + (piece->at - at), piece->bytes, piece->size);
-		done = write_at(fd, &word);
+		done = write_at(&word);
 	}
 	return done == (long)sizeof(bytes) ? (long)piece->size : MIN(done, 0);
 }
 
-static void do_job(struct rs_hosted_memory *memory, struct rs_hosted_access *job)
+static void do_round(struct round *round)
 {
-	/* What nobody waits for any more is not begun. */
-	for (size_t i = 0; i < job->count && !g_atomic_int_get(&memory->left); i++) {
-		struct rs_hosted_piece *piece = &job->pieces[i];
-		long done = job->kind == RS_HOSTED_READ    ? read_at(memory->fd, piece)
-			    : job->kind == RS_HOSTED_WRITE ? write_at(memory->fd, piece)
-							   : write_word(memory->fd, piece);
+	for (uint32_t i = 0; i < round->count; i++) {
+		struct rs_hosted_piece *piece = &round->pieces[i];
+		long done = round->kind == RS_HOSTED_READ    ? read_at(piece)
+			    : round->kind == RS_HOSTED_WRITE ? write_at(piece)
+							     : write_word(piece);
 
 		piece->done = done < 0 ? -errno : done;
-		if (job->kind == RS_HOSTED_READ && piece->done != (long)piece->size)
+		if (round->kind == RS_HOSTED_READ && piece->done != (long)piece->size)
 			break;
 	}
 }
 
-static void free_memory(struct rs_hosted_memory *memory)
+static void serve(struct round *round, int socket, int memory)
 {
-	if (memory->fd >= 0)
-		close(memory->fd);
-	rs_hosted_access_free(memory->job);
-	g_mutex_clear(&memory->lock);
-	g_cond_clear(&memory->changed);
-	g_free(memory);
-}
+	char byte;
 
-static void begin(struct rs_hosted_memory *memory)
-{
-	memory->begun = g_get_monotonic_time();
-	g_cond_broadcast(&memory->changed);
-	g_mutex_unlock(&memory->lock);
-}
-
-static void open_it(struct rs_hosted_memory *memory)
-{
-	int code;
-
-	begin(memory);
-	memory->fd = open(memory->path, O_RDWR | O_CLOEXEC);
-	code = memory->fd < 0 ? errno : 0;
-	g_mutex_lock(&memory->lock);
-	memory->code = code;
-	memory->opened = true;
-	g_cond_broadcast(&memory->changed);
-}
-
-static gpointer serve(gpointer data)
-{
-	struct rs_hosted_memory *memory = data;
-	bool left;
-
-	g_mutex_lock(&memory->lock);
-	memory->tid = gettid();
-	open_it(memory);
-	while (!memory->over) {
-		struct rs_hosted_access *job = memory->job;
-
-		if (!job) {
-			g_cond_wait(&memory->changed, &memory->lock);
-			continue;
-		}
-		begin(memory);
-		do_job(memory, job);
-		g_mutex_lock(&memory->lock);
-		if (!memory->over)
-			memory->job = NULL;
-		g_cond_broadcast(&memory->changed);
+	prctl(PR_SET_NAME, "rs-memory");
+	setsid();
+	/* Both are above the standard ones, see rs_hosted_memory_start(). */
+	dup2(socket, SOCKET);
+	dup2(memory, MEMORY);
+	if (close_range(MEMORY + 1, ~0u, 0))
+		for (int fd = MEMORY + 1; fd < FILES_MAX; fd++)
+			close(fd);
+	while (read(SOCKET, &byte, 1) == 1) {
+		do_round(round);
+		if (send(SOCKET, &byte, 1, MSG_NOSIGNAL) != 1)
+			break;
 	}
-	left = g_atomic_int_get(&memory->left);
-	g_mutex_unlock(&memory->lock);
-	if (left)
-		free_memory(memory);
-	return NULL;
+	_exit(0);
 }
 
 /* ---- the session's side ---- */
 
-/* The thread has a core, or waits for one. */
-static bool runs(pid_t tid)
+/* It has a core, or waits for one. */
+static bool runs(pid_t pid)
 {
 	uint64_t ran;
 	char state;
 
-	return rs_process_task_activity(tid, &state, &ran) && state == 'R';
+	return rs_process_task_activity(pid, &state, &ran) && state == 'R';
 }
 
-static bool is_busy(const struct rs_hosted_memory *memory)
+/* Whether the child has done the round. */
+static bool await(const struct rs_hosted_memory *memory)
 {
-	return !memory->opened || memory->job;
-}
+	struct pollfd fd = {.fd = memory->socket, .events = POLLIN};
+	const gint64 until = g_get_monotonic_time() + LIMIT_MS * 1000;
+	int ms = LIMIT_MS, got;
+	char byte;
 
-/* Until when to wait before the next look. The time that the thread waits for a core is free. */
-static gint64 next_look(const struct rs_hosted_memory *memory)
-{
-	const gint64 now = g_get_monotonic_time();
+	while ((got = poll(&fd, 1, ms)) <= 0) {
+		const gint64 left = until - g_get_monotonic_time();
 
-	return memory->begun ? MAX(memory->begun + LIMIT_US, now + LOOK_US) : now + LIMIT_US;
-}
-
-static bool is_too_late(const struct rs_hosted_memory *memory)
-{
-	return memory->begun && g_get_monotonic_time() >= memory->begun + LIMIT_US &&
-	       !runs(memory->tid);
-}
-
-/* With the lock. True: it is done. False: the thread is left behind, and `memory` is its own. */
-static bool await(struct rs_hosted_memory *memory)
-{
-	bool late = false;
-
-	while (is_busy(memory) && !late) {
-		if (!g_cond_wait_until(&memory->changed, &memory->lock, next_look(memory)))
-			late = is_busy(memory) && is_too_late(memory);
+		if (got == 0 && left <= 0 && !runs(memory->child))
+			return false;
+		ms = (int)MAX(left / 1000, LOOK_MS);
 	}
-	if (late) {
-		g_atomic_int_set(&memory->left, 1);
-		memory->over = true;
-		g_thread_unref(memory->thread);
+	return recv(memory->socket, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
+/* As many pieces of the job as have room. Returns how many. */
+static uint32_t fill(struct round *round, const struct rs_hosted_access *job, size_t from)
+{
+	size_t used = 0;
+
+	round->kind = job->kind;
+	for (round->count = 0; round->count < PIECES && from < job->count; from++) {
+		const struct rs_hosted_piece *piece = &job->pieces[from];
+		struct rs_hosted_piece *copy = &round->pieces[round->count];
+
+		if (piece->size > sizeof(round->room) - used)
+			break;
+		*copy = *piece;
+		copy->bytes = round->room + used;
+		if (job->kind != RS_HOSTED_READ)
+			memcpy(copy->bytes, piece->bytes, piece->size);
+		used += piece->size;
+		round->count++;
 	}
-	g_mutex_unlock(&memory->lock);
-	return !late;
+	return round->count;
+}
+
+bool rs_hosted_access(struct rs_hosted_memory *memory, struct rs_hosted_access *job)
+{
+	struct round *round = memory->round;
+
+	for (size_t from = 0, n; from < job->count; from += n) {
+		n = fill(round, job, from);
+		if (send(memory->socket, "", 1, MSG_NOSIGNAL) != 1 || !await(memory))
+			return false;
+		for (size_t i = 0; i < n; i++) {
+			struct rs_hosted_piece *piece = &job->pieces[from + i];
+
+			piece->done = round->pieces[i].done;
+			if (job->kind != RS_HOSTED_READ)
+				continue;
+			if (piece->done != (long)piece->size)
+				return true;
+			memcpy(piece->bytes, round->pieces[i].bytes, piece->size);
+		}
+	}
+	return true;
 }
 
 struct rs_hosted_access *rs_hosted_access_new(enum rs_hosted_kind kind, size_t count, size_t room)
@@ -192,74 +188,94 @@ struct rs_hosted_access *rs_hosted_access_new(enum rs_hosted_kind kind, size_t c
 	struct rs_hosted_access *job = g_new0(struct rs_hosted_access, 1);
 
 	job->kind = kind;
-	job->pieces = g_new0(struct rs_hosted_piece, count);
+	job->pieces = g_new0(struct rs_hosted_piece, count + room / RS_HOSTED_PIECE_MAX);
 	job->room = g_malloc(room);
 	return job;
 }
 
 void rs_hosted_access_add(struct rs_hosted_access *job, uint64_t at, const void *bytes, size_t size)
 {
-	struct rs_hosted_piece *piece = &job->pieces[job->count++];
-
-	*piece = (struct rs_hosted_piece){.at = at, .bytes = job->room + job->used, .size = size};
 	if (bytes)
-		memcpy(piece->bytes, bytes, size);
-	job->used += size;
+		memcpy(job->room + job->used, bytes, size);
+	while (size) {
+		const size_t part = MIN(size, RS_HOSTED_PIECE_MAX);
+
+		job->pieces[job->count++] = (struct rs_hosted_piece){
+			.at = at, .bytes = job->room + job->used, .size = part};
+		job->used += part;
+		at += part;
+		size -= part;
+	}
 }
 
 void rs_hosted_access_free(struct rs_hosted_access *job)
 {
-	if (!job)
-		return;
 	g_free(job->pieces);
 	g_free(job->room);
 	g_free(job);
 }
 
-bool rs_hosted_access(struct rs_hosted_memory *memory, struct rs_hosted_access *job)
+static int start_child(struct rs_hosted_memory *memory, int there, int fd)
 {
-	g_mutex_lock(&memory->lock);
-	memory->job = job;
-	memory->begun = 0;
-	g_cond_broadcast(&memory->changed);
-	return await(memory);
-}
-
-int rs_hosted_memory_open(const char *path, struct rs_hosted_memory **out)
-{
-	struct rs_hosted_memory *memory = g_new0(struct rs_hosted_memory, 1);
 	sigset_t all, before;
 
-	g_strlcpy(memory->path, path, sizeof(memory->path));
-	memory->fd = -1;
-	g_mutex_init(&memory->lock);
-	g_cond_init(&memory->changed);
-	/* Other threads handle signals. */
+	/* It takes none. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	memory->thread = g_thread_new("rs-memory", serve, memory);
+	memory->child = fork();
+	if (memory->child == 0)
+		serve(memory->round, there, fd);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	g_mutex_lock(&memory->lock);
-	if (!await(memory))
-		return -ETIMEDOUT;
-	if (memory->code) {
-		int ret = -memory->code;
-
-		rs_hosted_memory_close(memory);
-		return ret;
-	}
-	*out = memory;
-	return 0;
+	return memory->child < 0 ? -errno : 0;
 }
 
-void rs_hosted_memory_close(struct rs_hosted_memory *memory)
+int rs_hosted_memory_start(int fd, struct rs_hosted_memory **out)
 {
+	struct rs_hosted_memory memory = {.socket = -1};
+	int ends[2], ret;
+
+	memory.round = mmap(NULL, sizeof(*memory.round), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (memory.round == MAP_FAILED)
+		return -errno;
+	ret = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ? -errno : 0;
+	if (!ret) {
+		memory.socket = ends[0];
+		ret = start_child(&memory, ends[1], fd);
+		close(ends[1]);
+	}
+	if (!ret) {
+		*out = g_memdup2(&memory, sizeof(memory));
+		return 0;
+	}
+	if (memory.socket >= 0)
+		close(memory.socket);
+	munmap(memory.round, sizeof(*memory.round));
+	return ret;
+}
+
+static void forget(struct rs_hosted_memory *memory)
+{
+	close(memory->socket);
+	munmap(memory->round, sizeof(*memory->round));
+	g_free(memory);
+}
+
+void rs_hosted_memory_leave(struct rs_hosted_memory *memory)
+{
+	kill(memory->child, SIGKILL);
+	forget(memory);
+}
+
+void rs_hosted_memory_end(struct rs_hosted_memory *memory)
+{
+	const pid_t child = memory ? memory->child : 0;
+
 	if (!memory)
 		return;
-	g_mutex_lock(&memory->lock);
-	memory->over = true;
-	g_cond_broadcast(&memory->changed);
-	g_mutex_unlock(&memory->lock);
-	g_thread_join(memory->thread);
-	free_memory(memory);
+	/* It waits for a round, and does nothing else. */
+	kill(child, SIGKILL);
+	forget(memory);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -231,7 +231,7 @@ static void hosted_destroy(struct rs_target *target)
 		g_main_context_unref(hosted->context);
 	close_fd(hosted->regions_fd);
 	close_fd(hosted->doorbell_fd);
-	rs_hosted_memory_close(hosted->memory);
+	rs_hosted_memory_end(hosted->memory);
 	close_fd(hosted->pidfd);
 	g_strfreev(hosted->argv);
 	g_strfreev(hosted->envp);

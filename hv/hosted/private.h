@@ -2,7 +2,7 @@
 /*
  * Shared by the files of the hosted target: hosted.c (its operations), spawn.c (starts the
  * program), life.c (follows it), stop.c (stops it for a moment), text.c (its memory), access.c (the
- * thread that reads and writes it), fetch_ARCH.c (the CPU).
+ * process that reads and writes it), fetch_ARCH.c (the CPU).
  */
 #ifndef RS_HV_HOSTED_PRIVATE_H
 #define RS_HV_HOSTED_PRIVATE_H
@@ -72,9 +72,10 @@ int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct
 void rs_hosted_let_go(struct rs_hosted_stop *stop);
 
 /*
- * access.c: accesses of an open /proc/PID/mem, each a list of pieces. A thread does them, in order:
- * reads up to the first that fails, writes all.
+ * access.c: accesses of an open /proc/PID/mem, each a list of pieces. A child process does them, in
+ * order: reads up to the first that fails, writes all.
  */
+#define RS_HOSTED_PIECE_MAX ((size_t)65536)
 enum rs_hosted_kind {
 	RS_HOSTED_READ,
 	RS_HOSTED_WRITE,
@@ -103,14 +104,15 @@ void rs_hosted_access_add(struct rs_hosted_access *job, uint64_t at, const void 
 			  size_t size);
 void rs_hosted_access_free(struct rs_hosted_access *job);
 /*
- * Does it. False: it has slept in the kernel for 2 s. Then both the memory and the job are lost to
- * the caller. At most one more piece is written, when the kernel lets it.
+ * Does it. False: it has slept in the kernel for 2 s, or whoever does it is gone. Then the memory
+ * can only be left. At most one more piece is written, when the kernel lets it.
  */
 bool rs_hosted_access(struct rs_hosted_memory *memory, struct rs_hosted_access *job);
-/* -ETIMEDOUT: likewise; others: as open(). */
-int rs_hosted_memory_open(const char *path, struct rs_hosted_memory **out);
-/* NULL is accepted. */
-void rs_hosted_memory_close(struct rs_hosted_memory *memory);
+/* `fd`, not one of the standard ones, is used from now on by the child alone. 0, or -errno. */
+int rs_hosted_memory_start(int fd, struct rs_hosted_memory **out);
+/* After a failed access, and else. NULL is accepted by the latter. */
+void rs_hosted_memory_leave(struct rs_hosted_memory *memory);
+void rs_hosted_memory_end(struct rs_hosted_memory *memory);
 
 /* text.c: the target's operations on memory. */
 int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t size,

@@ -28,7 +28,8 @@
 #include <unistd.h>
 
 #define LIMIT_US (2 * G_USEC_PER_SEC)
-#define LOOK_US 200 /* between two looks at whoever does not stop, growing … */
+#define LEAVE_US G_USEC_PER_SEC /* after that, for a thread of ours that does not answer */
+#define LOOK_US 200             /* between two looks at whoever does not stop, growing … */
 #define LOOK_MAX_US 20000
 #define RETRY_US 50
 #define TRIES 200
@@ -46,6 +47,7 @@ struct rs_hosted_stop {
 	GMutex lock; /* protects: */
 	GCond changed;
 	bool answered, released;
+	bool left; /* nobody waits for the thread any more, which frees this */
 	int result;
 	struct rs_error error;
 	pid_t tid;
@@ -312,11 +314,21 @@ static void detach_stopped(struct rs_hosted_stop *stop)
 	}
 }
 
+static void free_stop(struct rs_hosted_stop *stop)
+{
+	g_hash_table_unref(stop->tasks);
+	g_array_unref(stop->groups);
+	g_mutex_clear(&stop->lock);
+	g_cond_clear(&stop->changed);
+	g_free(stop);
+}
+
 static gpointer hold(gpointer data)
 {
 	struct rs_hosted_stop *stop = data;
 	struct rs_error err = {0};
 	sigset_t all, wake;
+	bool left;
 	int ret;
 
 	/* Other threads handle signals. This one takes only the signal that wakes it. */
@@ -336,48 +348,61 @@ static gpointer hold(gpointer data)
 	stop->error = err;
 	stop->answered = true;
 	g_cond_broadcast(&stop->changed);
-	while (!ret && !stop->released)
+	while (!ret && !stop->released && !stop->left)
 		g_cond_wait(&stop->changed, &stop->lock);
+	left = stop->left;
 	g_mutex_unlock(&stop->lock);
 	if (!ret)
 		detach_stopped(stop);
+	if (left)
+		free_stop(stop);
 	return NULL;
 }
 
 /* ---- the session's side ---- */
 
-/* Wakes the thread now and then, so that it looks at whoever does not stop. */
-static int await_answer(struct rs_hosted_stop *stop)
+static bool sleeps(pid_t tid)
 {
+	uint64_t ran;
+	char state;
+
+	return tid && rs_process_task_activity(tid, &state, &ran) && state != 'R';
+}
+
+/*
+ * Wakes the thread now and then, so that it looks at whoever does not stop. A program that executes
+ * a file whose bytes do not come cannot be seized meanwhile: the thread sleeps, and is left behind.
+ * Returns with the lock.
+ */
+static int await_answer(struct rs_hosted_stop *stop, struct rs_error *err)
+{
+	const gint64 last = stop->limit + LEAVE_US;
 	gint64 again = LOOK_US;
 	int ret;
 
 	g_mutex_lock(&stop->lock);
-	while (!stop->answered) {
+	while (!stop->answered && !stop->left) {
 		g_cond_wait_until(&stop->changed, &stop->lock, g_get_monotonic_time() + again);
 		if (stop->tid && !stop->answered)
 			tgkill(getpid(), stop->tid, wake_signal());
 		again = MIN(again * 2, LOOK_MAX_US);
+		stop->left = !stop->answered && g_get_monotonic_time() > last && sleeps(stop->tid);
 	}
-	ret = stop->result;
-	g_mutex_unlock(&stop->lock);
+	if (stop->left)
+		ret = rs_error_set(err, ETIMEDOUT, "process %d cannot be stopped now",
+				   (int)stop->pid);
+	else
+		ret = stop->result ? rs_error_set(err, -stop->result, "%s", stop->error.message)
+				   : 0;
 	return ret;
-}
-
-static void free_stop(struct rs_hosted_stop *stop)
-{
-	g_thread_join(stop->thread);
-	g_hash_table_unref(stop->tasks);
-	g_array_unref(stop->groups);
-	g_mutex_clear(&stop->lock);
-	g_cond_clear(&stop->changed);
-	g_free(stop);
 }
 
 int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct rs_error *err)
 {
 	struct sigaction action = {.sa_handler = on_wake};
 	struct rs_hosted_stop *stop = g_new0(struct rs_hosted_stop, 1);
+	GThread *thread;
+	bool left;
 	int ret;
 
 	sigaction(wake_signal(), &action, NULL); /* without SA_RESTART */
@@ -390,15 +415,20 @@ int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct
 	g_mutex_init(&stop->lock);
 	g_cond_init(&stop->changed);
 	stop->thread = g_thread_new("rs-stop", hold, stop);
-	ret = await_answer(stop);
+	ret = await_answer(stop, err);
 	*former = stop->tid;
-	if (ret) {
-		rs_error_set(err, -ret, "%s", stop->error.message);
+	left = stop->left;
+	thread = stop->thread;
+	g_mutex_unlock(&stop->lock);
+	if (left) {
+		g_thread_unref(thread);
+	} else if (ret) {
+		g_thread_join(thread);
 		free_stop(stop);
-		return ret;
+	} else {
+		*out = stop;
 	}
-	*out = stop;
-	return 0;
+	return ret;
 }
 
 void rs_hosted_let_go(struct rs_hosted_stop *stop)
@@ -407,5 +437,6 @@ void rs_hosted_let_go(struct rs_hosted_stop *stop)
 	stop->released = true;
 	g_cond_broadcast(&stop->changed);
 	g_mutex_unlock(&stop->lock);
+	g_thread_join(stop->thread);
 	free_stop(stop);
 }

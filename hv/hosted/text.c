@@ -9,8 +9,10 @@
 #include "target/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct rs_hosted *hosted_of(struct rs_target *target)
 {
@@ -39,7 +41,7 @@ static int give_up(struct rs_hosted *hosted, struct rs_error *err)
 {
 	struct rs_error *why = &hosted->no_memory;
 
-	hosted->memory = NULL;
+	rs_hosted_memory_leave(g_steal_pointer(&hosted->memory));
 	rs_error_set(why, ETIMEDOUT,
 		     "process %d: its memory does not answer, and is left as it is from now on",
 		     (int)hosted->base.pid);
@@ -52,11 +54,11 @@ int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err)
 {
 	pid_t pid = hosted->base.pid, task;
 	char path[64];
-	int ret;
+	int fd, high, ret;
 
 	if (hosted->no_memory.code)
 		return rs_error_set(err, hosted->no_memory.code, "%s", hosted->no_memory.message);
-	rs_hosted_memory_close(g_steal_pointer(&hosted->memory));
+	rs_hosted_memory_end(g_steal_pointer(&hosted->memory));
 	if (pid <= 0)
 		return rs_error_set(err, ESRCH, "the program has not been started");
 	/* The memory of a thread that has ended opens too, and is empty. */
@@ -64,25 +66,26 @@ int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err)
 	if (!task)
 		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
 	g_snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)task);
-	ret = rs_hosted_memory_open(path, &hosted->memory);
-	if (ret == -ETIMEDOUT)
-		return give_up(hosted, err);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	ret = high < 0 ? -errno : rs_hosted_memory_start(high, &hosted->memory);
+	if (high >= 0)
+		close(high);
+	if (fd >= 0)
+		close(fd);
 	return ret ? rs_error_set(err, ret == -ENOENT ? ESRCH : -ret, "%s: %s", path,
 				  g_strerror(-ret))
 		   : 0;
 }
 
-/* Does what `job` says. It is freed after a failure. */
 static int access_memory(struct rs_hosted *hosted, struct rs_hosted_access *job,
 			 struct rs_error *err)
 {
 	int ret = hosted->memory ? 0 : rs_hosted_open_memory(hosted, err);
 
-	if (ret)
-		rs_hosted_access_free(job);
-	else if (!rs_hosted_access(hosted->memory, job))
-		ret = give_up(hosted, err);
-	return ret;
+	if (ret || rs_hosted_access(hosted->memory, job))
+		return ret;
+	return give_up(hosted, err);
 }
 
 /* As access_memory(), of reads: all or nothing. */
@@ -93,12 +96,9 @@ static int read_memory(struct rs_hosted *hosted, struct rs_hosted_access *job, s
 	for (size_t i = 0; !ret && i < job->count; i++) {
 		const struct rs_hosted_piece *piece = &job->pieces[i];
 
-		if (piece->done == (long)piece->size)
-			continue;
-		ret = no_access(hosted, piece->at, piece->done > 0 ? EFAULT : (int)-piece->done,
-				err);
-		rs_hosted_access_free(job);
-		break;
+		if (piece->done != (long)piece->size)
+			ret = no_access(hosted, piece->at,
+					piece->done > 0 ? EFAULT : (int)-piece->done, err);
 	}
 	return ret;
 }
@@ -111,11 +111,10 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 
 	rs_hosted_access_add(job, at.v, NULL, size);
 	ret = read_memory(hosted_of(target), job, err);
-	if (ret)
-		return ret;
-	memcpy(out, job->room, size);
+	if (!ret)
+		memcpy(out, job->room, size);
 	rs_hosted_access_free(job);
-	return 0;
+	return ret;
 }
 
 /* The end of the stretch that begins with patch `first`. Patches with rising addresses in one page
@@ -152,9 +151,7 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 	for (size_t i = 0; i < count; i = stretch_end(patches, count, i))
 		rs_hosted_access_add(job, patches[i].at.v, NULL, stretch_size(patches, count, i));
 	ret = read_memory(hosted_of(target), job, err);
-	if (ret)
-		return ret;
-	for (size_t k = 0; k < job->count; k++) {
+	for (size_t k = 0; !ret && k < job->count; k++) {
 		const size_t end = stretch_end(patches, count, done);
 
 		for (; done < end; done++)
@@ -163,7 +160,7 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 			       patches[done].size);
 	}
 	rs_hosted_access_free(job);
-	return 0;
+	return ret;
 }
 
 /* ---- writing ---- */
@@ -179,19 +176,17 @@ static int write_all(struct rs_hosted *hosted, enum rs_hosted_kind kind,
 	for (size_t i = 0; i < count; i++)
 		rs_hosted_access_add(job, patches[i].at.v, patches[i].new_bytes, patches[i].size);
 	ret = access_memory(hosted, job, err);
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < count && ret != -ESRCH; i++) {
+	for (size_t i = 0; i < count && !ret; i++) {
 		const struct rs_hosted_piece *piece = &job->pieces[i];
 
 		/* Memory that it shares with others, read-only, is such a place. */
 		bad[i] = piece->done != (long)piece->size;
-		if (bad[i])
-			ret = no_access(hosted, piece->at,
-					piece->done > 0 ? EIO : (int)-piece->done, err);
+		if (bad[i] && no_access(hosted, piece->at,
+					piece->done > 0 ? EIO : (int)-piece->done, err) == -ESRCH)
+			ret = -ESRCH;
 	}
 	rs_hosted_access_free(job);
-	return ret == -ESRCH ? ret : 0;
+	return ret;
 }
 
 /*

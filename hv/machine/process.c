@@ -28,6 +28,7 @@
 #define MEMFD "/memfd:"
 #define PATIENCE_US (5 * G_USEC_PER_SEC)
 #define LOOK_US 20000
+#define CANDIDATES_MAX 64u /* a process has one or two files of ours, and may open them often */
 
 struct process {
 	pid_t pid;
@@ -35,6 +36,7 @@ struct process {
 	int fd;    /* the memory */
 	bool door; /* the agent has made it for us */
 	bool left; /* it has such a file, in which a session was: it will make another at once */
+	unsigned int candidates; /* files that were looked at in this search */
 	uint32_t owner;
 	uid_t user;
 };
@@ -229,11 +231,15 @@ static int search(struct process *process, const char *folder)
 
 	if (!dir)
 		return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES) ? -EACCES : -ESRCH;
-	while (!found && (name = g_dir_read_name(dir))) {
+	process->candidates = 0;
+	while (!found && process->candidates < CANDIDATES_MAX && (name = g_dir_read_name(dir))) {
 		g_autofree char *file = g_build_filename(path, name, NULL);
 		g_autofree char *means = g_file_read_link(file, NULL);
 
-		found = means && take_file(process, file, means);
+		if (!means || !g_str_has_prefix(means, MEMFD "ringside"))
+			continue;
+		process->candidates++;
+		found = take_file(process, file, means);
 	}
 	g_dir_close(dir);
 	return found ? 0 : -ENOENT;

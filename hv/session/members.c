@@ -21,6 +21,8 @@
 
 /* A region that was left stays for readers this long in us, while another region is free. */
 #define GRACE_US 1000000
+/* A number of processes that a machine may have had; more is what somebody has written there. */
+#define TURNED_AWAY_MAX 1000000u
 /* One region is kept free, and one more for every so many regions. */
 #define FREE_PART 4u
 
@@ -205,17 +207,19 @@ static void keep_some_free(struct memory *memory, gint64 now)
 
 /* ---- from the session ---- */
 
+/* The number is the guest's, who may write what it likes. */
 static void tell_turned_away(struct memory *memory)
 {
-	uint64_t now = rs_regions_turned_away(memory->regions);
+	const uint64_t now = rs_regions_turned_away(memory->regions);
+	const uint64_t more = now > memory->turned_away ? now - memory->turned_away : 0;
+	g_autofree char *number =
+		more > TURNED_AWAY_MAX ? g_strdup("very many") : g_strdup_printf("%" PRIu64, more);
 
-	if (now > memory->turned_away)
+	if (more)
 		rs_session_say(memory->session,
-			       "%" PRIu64 " process%s found no free region, and %s untraced: more "
-			       "of them with --regions",
-			       now - memory->turned_away,
-			       now - memory->turned_away == 1 ? "" : "es",
-			       now - memory->turned_away == 1 ? "runs" : "run");
+			       "%s process%s found no free region, and %s untraced: more of them "
+			       "with --regions",
+			       number, more == 1 ? "" : "es", more == 1 ? "runs" : "run");
 	memory->turned_away = now;
 }
 

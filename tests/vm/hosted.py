@@ -296,6 +296,13 @@ def test_attach_pid():
     wait_for('all sessions to be forgotten', lambda: not states())
 
 
+def test_no_door():
+    """A program that no session can attach says why, if it is asked."""
+    p = subprocess.run(['sh', '-c', 'ulimit -n 64; exec "$0" 0', PROGRAM], capture_output=True, text=True,
+                       timeout=60, env={**os.environ, 'RINGSIDE_DEBUG': '1'})
+    check('no session can attach it: it has no free file descriptor' in p.stderr, f'the reason: {p.stderr}')
+
+
 def test_not_attached():
     """Processes that cannot be attached, and the reasons."""
     p = program(env=os.environ | {'RINGSIDE_REGION': ''})

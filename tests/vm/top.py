@@ -136,6 +136,36 @@ def test_json():
     s.end(signal.SIGINT)
 
 
+def break_regions(pid):
+    """All that follows the directory, as a program gone wild would."""
+    for fd in os.listdir(f'/proc/{pid}/fd'):
+        path = f'/proc/{pid}/fd/{fd}'
+        if 'memfd:ringside-regions' in os.readlink(path):
+            with open(path, 'r+b', buffering=0) as memory:
+                memory.seek(4096)
+                memory.write(b'\xff' * (os.fstat(memory.fileno()).st_size - 4096))
+            return
+    raise AssertionError('it has no regions')
+
+
+def test_broken():
+    """Rings that cannot be read any more: it says so once, and intervals are counted on."""
+    s = start('t', '-e', '*')
+    pid = json.loads(rs('ps', '--json').out)['pid']
+    child = int(subprocess.run(['pgrep', '-P', str(pid), os.path.basename(PROGRAM)[:15]],
+                               capture_output=True, text=True).stdout.split()[0])
+    p = subprocess.Popen([RINGSIDE, 'top', '-n', '30', '-i', '0.1'], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    check(p.stdout.readline().startswith('t: '), 'it has begun')
+    os.kill(child, signal.SIGSTOP)
+    break_regions(child)
+    out, err = p.communicate(timeout=PATIENCE)
+    check(p.returncode == 0 and out.count('events/s, ') >= 29, f'it ends after 30: {p.returncode} {out[-300:]}')
+    check(len(re.findall('the rings of .* cannot be read any more', err)) == 1, f'it says so once: {err}')
+    os.kill(child, signal.SIGKILL)
+    s.end(signal.SIGINT)
+
+
 def test_terminal():
     s = start('t', '-e', '*')
     t = Terminal('top')

@@ -29,6 +29,7 @@ static struct {
 	uint32_t stop;
 	pthread_t thread;
 	int fd; /* -1: none */
+	dev_t device;
 	ino_t inode;
 	const uint32_t *word; /* of the file: 0 until a host has made regions */
 } door = {.fd = -1};
@@ -38,7 +39,8 @@ static bool is_ours(void)
 {
 	struct stat st;
 
-	return door.fd >= 0 && !fstat(door.fd, &st) && st.st_ino == door.inode;
+	return door.fd >= 0 && !fstat(door.fd, &st) && st.st_dev == door.device &&
+	       st.st_ino == door.inode;
 }
 
 static void drop_door(void)
@@ -69,6 +71,7 @@ static bool make_door(void)
 		door.fd = -1;
 		return false;
 	}
+	door.device = st.st_dev;
 	door.inode = st.st_ino;
 	door.word = page;
 	return true;
@@ -131,13 +134,15 @@ static void *serve(void *data)
 	return NULL;
 }
 
-bool rs_door_start(const struct rs_door_calls *calls, bool joined)
+const char *rs_door_start(const struct rs_door_calls *calls, bool joined)
 {
 	sigset_t all, before;
 
 	/* Whoever has more rights than who started it waits for nobody. */
-	if (!joined && (getauxval(AT_SECURE) || !make_door()))
-		return false;
+	if (!joined && getauxval(AT_SECURE))
+		return "it has more rights than who started it";
+	if (!joined && !make_door())
+		return "it has no free file descriptor from 100 on (ulimit -n), or no memory";
 	door.calls = calls;
 	door.joined = joined;
 	rs_store(&door.stop, 0);
@@ -149,7 +154,7 @@ bool rs_door_start(const struct rs_door_calls *calls, bool joined)
 		pthread_setname_np(door.thread, joined ? "rs-patch" : "rs-wait");
 	else
 		drop_door();
-	return door.running;
+	return door.running ? NULL : "it can start no thread";
 }
 
 void rs_door_stop(void)

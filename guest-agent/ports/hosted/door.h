@@ -19,8 +19,11 @@ struct rs_door_calls {
 	void (*host_gone)(void);
 };
 
-/* Starts the thread. `joined`: a host is there already. False: there is none. */
-bool rs_door_start(const struct rs_door_calls *calls, bool joined);
+/*
+ * Starts the thread. `joined`: a host is there already. NULL, or why there is none: static, for
+ * people.
+ */
+const char *rs_door_start(const struct rs_door_calls *calls, bool joined);
 /* Ends the thread and waits for it, if there is one. */
 void rs_door_stop(void);
 /* In a child after a fork, which has no such thread: a host finds no door in it. */

@@ -32,7 +32,8 @@ static struct {
 	bool started; /* it has a region, or waits for one */
 	bool child;   /* we are a fork of the process that has started */
 	bool greeted;
-	uint32_t active; /* it has a region */
+	const char *no_door; /* why no session can attach it; NULL: no reason */
+	uint32_t active;     /* it has a region */
 	int doorbell;
 	struct rs_hosted_place place;
 } hosted = {.doorbell = -1, .place.fd = -1};
@@ -260,8 +261,12 @@ static int start(const char *name, const struct rs_event *events)
 	if (is_active()) {
 		if (self)
 			rs_door_start(&calls, true);
-	} else if (ret != 1 || !may_wait() || !rs_door_start(&calls, false)) {
+	} else if (ret != 1 || !may_wait()) {
 		return ret;
+	} else {
+		hosted.no_door = rs_door_start(&calls, false);
+		if (hosted.no_door)
+			return ret;
 	}
 	hosted.started = true;
 	rs_hosted_keep_image(&provider);
@@ -273,15 +278,19 @@ static int start(const char *name, const struct rs_event *events)
 /* Programs that are not asked say nothing. */
 static void explain(int ret)
 {
-	const char *waits = hosted.started ? "; a session may attach it" : "";
+	const char *waits = hosted.started   ? "; a session may attach it"
+			    : hosted.no_door ? "; no session can attach it: "
+					     : "";
+	const char *no_door = hosted.started || !hosted.no_door ? "" : hosted.no_door;
 
 	if (rs_hosted_number("RINGSIDE_DEBUG") <= 0)
 		return;
 	if (ret && hosted.place.why)
-		fprintf(stderr, "ringside: not traced: %s%s\n", hosted.place.why, waits);
+		fprintf(stderr, "ringside: not traced: %s%s%s\n", hosted.place.why, waits, no_door);
 	else if (ret)
-		fprintf(stderr, "ringside: not traced: %s%s\n",
-			ret == 1 ? "there is no memory for traces" : rs_agent_strerror(ret), waits);
+		fprintf(stderr, "ringside: not traced: %s%s%s\n",
+			ret == 1 ? "there is no memory for traces" : rs_agent_strerror(ret), waits,
+			no_door);
 	else
 		fprintf(stderr, "ringside: region %u%s%s\n", hosted.place.index,
 			hosted.place.by_module ? " by /dev/ringside" : "",

@@ -37,8 +37,9 @@ static struct fuse_attr attributes(uint64_t node)
 				  .blksize = 4096};
 }
 
-static void answer(int fd, const struct fuse_in_header *in)
+static void answer(struct held_file *file, const struct fuse_in_header *in)
 {
+	const int fd = file->fd;
 	const struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION,
 					   .minor = 31,
 					   .max_readahead = 4096,
@@ -64,6 +65,8 @@ static void answer(int fd, const struct fuse_in_header *in)
 		reply(fd, in->unique, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ: /* this is it */
+		g_atomic_int_inc(&file->reads);
+		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
@@ -75,14 +78,15 @@ static void answer(int fd, const struct fuse_in_header *in)
 
 static gpointer serve(gpointer data)
 {
-	const int fd = GPOINTER_TO_INT(data);
+	struct held_file *file = data;
+	const int fd = file->fd;
 	g_autofree uint8_t *room = g_malloc(1 << 17);
 	ssize_t got;
 
 	/* It ends with the mount. */
 	while ((got = read(fd, room, 1 << 17)) > 0 || errno == EINTR || errno == ENOENT)
 		if (got >= (ssize_t)sizeof(struct fuse_in_header))
-			answer(fd, (const struct fuse_in_header *)room);
+			answer(file, (const struct fuse_in_header *)room);
 	return NULL;
 }
 
@@ -98,7 +102,7 @@ bool held_file_make(struct held_file *file)
 	if (file->fd >= 0 && !unshare(CLONE_NEWNS) &&
 	    !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
 	    !mount("held", file->dir, "fuse", 0, options))
-		file->state = g_thread_new("held", serve, GINT_TO_POINTER(file->fd));
+		file->state = g_thread_new("held", serve, file);
 	if (!file->state)
 		held_file_end(file);
 	return file->state;

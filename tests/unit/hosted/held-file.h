@@ -13,6 +13,7 @@ struct held_file {
 	char *dir;   /* that it is mounted at */
 	char *path;  /* the file, of two pages */
 	void *state; /* the thread */
+	int reads;   /* atomic: that were begun */
 };
 
 /* False: such a mount is not permitted. */

@@ -8,7 +8,7 @@
  * and does not stop before; makes PATH.in when it begins to. "map": two pages of text at
  * SPINNER_TEXT and a page of the region's file at SPINNER_SHARED, and the same read-only at
  * SPINNER_LOCKED, for ever. "map-leaderless": both. "map-absent PATH": with a page of that file at
- * SPINNER_ABSENT. "map-site": two threads run through a site, and
+ * SPINNER_ABSENT. "exec-absent PATH": executes it. "map-site": two threads run through a site, and
  * count (struct spinner_counts).
  */
 #define _GNU_SOURCE
@@ -229,6 +229,8 @@ int main(int argc, char **argv)
 		swarm();
 	if (strcmp(args[1], "crowd") == 0)
 		crowd();
+	if (strcmp(args[1], "exec-absent") == 0 && argc > 2)
+		execv(argv[2], args);
 	if (strcmp(args[1], "map-absent") == 0 && argc > 2)
 		map_absent(argv[2]);
 	if (strncmp(args[1], "map", 3) == 0)

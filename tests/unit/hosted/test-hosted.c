@@ -445,6 +445,29 @@ static void test_absent(void)
 	held_file_end(&held);
 }
 
+/* It cannot be seized while it executes that, and nobody waits for ever. */
+static void test_exec_absent(void)
+{
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct held_file held;
+	struct seen seen;
+	bool may;
+
+	if (!held_file_make(&held)) {
+		g_test_skip("a FUSE file is not permitted");
+		return;
+	}
+	target = run(&seen, (const char *const[]){spinner, "exec-absent", held.path, NULL}, false);
+	may = traced(target);
+	while (may && !g_atomic_int_get(&held.reads))
+		g_usleep(1000);
+	if (may)
+		g_assert_cmpint(target->ops->pause(target, &err), ==, -ETIMEDOUT);
+	held_file_end(&held);
+	target->ops->destroy(target);
+}
+
 /* ---- a program that runs through a site ---- */
 
 static struct rs_text_patch switch_on(void)
@@ -1115,6 +1138,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/crowd", test_crowd);
 	g_test_add_func("/hosted/attach-dead-leader", test_attach_dead_leader);
 	g_test_add_func("/hosted/absent", test_absent);
+	g_test_add_func("/hosted/exec-absent", test_exec_absent);
 	g_test_add_func("/hosted/destroy", test_destroy);
 	g_test_add_func("/hosted/doorbell", test_doorbell);
 	g_test_add_func("/hosted/clock", test_clock);

@@ -327,6 +327,12 @@ static void check_turned_away(struct fixture *f, struct fixture *other)
 	g_assert_cmpuint(stat.turned_away, ==, 1);
 	rs_source_stat(other->machine, &stat);
 	g_assert_cmpuint(stat.turned_away, ==, 3);
+	/* Anybody who has the memory may write the number. */
+	rs_store(rs_regions_claim_word(other->regions, 1 + USERS), 576460752269807678u);
+	AWAIT(f->messages == 4);
+	g_assert_cmpstr(f->said, ==,
+			"very many processes found no free region, and run untraced: more of them "
+			"with --regions");
 }
 
 static void reboot(struct fixture *f)
