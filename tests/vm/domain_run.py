@@ -236,7 +236,7 @@ def test_what_is_refused(place):
             ([place.template('', block)], 1, 'needs <readonly/>'),
             ([place.template(), '--cpus', '0'], 2, '--cpus is 1 to'),
             (['name', '--cpus', '2'], 2, 'for a template'), (['name', '--initrd', '/x'], 2, 'own XML'),
-            (['name', '--demo'], 2, 'one source is expected'), ([''], 2, 'needs a name'),
+            (['name', '--demo'], 2, 'are two guests'), ([''], 2, 'needs a name'),
             ([place.template().replace('.xml', '.nix')], 1, 'no domain')):
         done = rs(*place.args(*args))
         check(done.code == code and said in done.err, f'{args}: {done.code} {done.err}')
