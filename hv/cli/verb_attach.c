@@ -436,7 +436,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 						      "and virsh list");
 		if (!code)
 			code = is_other(&o) ? attach_other(&o) : attach(argv[1], o.host, runner);
-		code = rs_cli_choice_finish(runner->view, code);
+		/* Of what nobody prints, nothing is known. */
+		code = rs_cli_choice_finish(runner->quiet && !runner->count ? NULL : runner->view,
+					    code);
 	}
 	rs_trace_selection_free(runner->view);
 	rs_cli_choice_clear(&o.choice);

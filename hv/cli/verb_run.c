@@ -112,7 +112,8 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 		ret = rs_runner_run(session, &runner);
 	}
 	rs_rundir_release(claim, keep);
-	return ret;
+	/* Of what nobody prints, nothing is known. */
+	return rs_cli_choice_finish(runner.quiet && !runner.count ? NULL : o->view, ret);
 }
 
 static struct rs_run_apart_view view_of(struct options *o)
@@ -143,8 +144,11 @@ static int run_apart(const struct rs_verb *verb, struct options *o, GArray *sour
 
 	if (ret < 0)
 		return rs_cli_fail_error(&err);
-	ret = ret ? run_session(o, sources, background)
-		  : rs_run_apart_wait(verb, &o->apart, &view, background);
+	if (ret)
+		ret = run_session(o, sources, background);
+	else
+		ret = rs_cli_choice_finish(o->apart.stay ? o->view : NULL,
+					   rs_run_apart_wait(verb, &o->apart, &view, background));
 	rs_background_free(background);
 	return ret;
 }
@@ -227,8 +231,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 					   &g_array_index(sources, struct rs_launch_source, i));
 	if (code)
 		return code;
-	code = apart ? run_apart(verb, o, sources) : run_session(o, sources, NULL);
-	return rs_cli_choice_finish(o->view, code);
+	return apart ? run_apart(verb, o, sources) : run_session(o, sources, NULL);
 }
 
 /*

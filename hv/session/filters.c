@@ -19,7 +19,7 @@ struct rs_filters {
 	struct rs_filter_series *series;
 	bool named; /* each name is that of a field of some event */
 	struct rs_filter_functions functions;
-	/* Where it is compiled for now, and the function that was asked for last. */
+	/* The source that it is being compiled for, and the function that was asked for last. */
 	const struct rs_source *source, *last;
 	char *function;
 	uint64_t from, to;
