@@ -137,7 +137,7 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 	info->arch = RS_ARCH;
 	info->session_id = rs_core.header.session_id;
 	info->boot = boot;
-	info->flags = config->flags | RS_GUEST_RING_MODE |
+	info->flags = config->flags | RS_GUEST_RING_MODE | RS_GUEST_RING_SHAPE |
 		      (RS_PORT_PREEMPTIBLE ? RS_GUEST_PREEMPTIBLE : 0) |
 		      (takes_stacks(config) ? RS_GUEST_STACKS : 0);
 	info->state = RS_GUEST_RUNNING;

@@ -107,8 +107,9 @@ static bool begun_after(const struct rs_ring_page *page, const struct rs_provide
 static bool ring_forgot(uint32_t index, const struct rs_provider *entry)
 {
 	struct rs_ring ring = rs_ring_at(&rs_core.rings, index);
-	uint64_t pages = rs_load_acquire(&ring.state->pages), count = rs_core.header.ring_pages;
-	uint64_t first = pages > count ? pages - count : 0;
+	uint64_t now = rs_load_acquire(&ring.state->shape);
+	uint64_t pages = rs_load_acquire(&ring.state->pages);
+	uint64_t first = rs_ring_oldest(&ring, now, pages);
 
 	if (rs_rings_drop(ring.rings) && rs_load(&ring.ctl->consumed) > first)
 		first = rs_load(&ring.ctl->consumed);
@@ -116,10 +117,10 @@ static bool ring_forgot(uint32_t index, const struct rs_provider *entry)
 		first = pages - 1; /* the page that is being filled */
 	/* The oldest page that is still there. Some may have been passed over. */
 	for (uint64_t page = first; page < pages; page++) {
-		const struct rs_ring_page *header =
-			(const struct rs_ring_page *)rs_ring_page(&ring, page);
+		uint64_t shape = rs_ring_shape_of(&ring, now, page);
+		const struct rs_ring_page *header = rs_ring_page(&ring, shape, page);
 
-		if (rs_load_acquire(&header->seq) == page)
+		if (shape && rs_load_acquire(&header->seq) == page)
 			return begun_after(header, entry);
 	}
 	return true;

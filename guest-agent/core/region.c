@@ -95,8 +95,7 @@ static int check_counts(const struct rs_region_header *header)
 	    !has(header, RS_SEC_EVENT_CTL, header->event_capacity) ||
 	    header->event_capacity <= RS_FIRST_EVENT_ID || !has(header, RS_SEC_RING_CTL, rings) ||
 	    !has(header, RS_SEC_RING_STATE, rings) ||
-	    header->section[RS_SEC_RINGS].size <
-		    rings * header->ring_pages * header->ring_page_size)
+	    header->section[RS_SEC_RINGS].size < rs_region_rings_size(header))
 		return -RS_ENOSPC;
 	if (header->hcall_channel != RS_CHANNEL_NONE &&
 	    (!has(header, RS_SEC_REQUEST, 1) ||
@@ -115,7 +114,8 @@ static int check(const struct rs_region_header *header, uint64_t mapped)
 	if (!header->ring_count || !power_of_two(header->ring_pages) ||
 	    header->ring_pages < RS_RING_PAGES_MIN || header->ring_pages > RS_RING_PAGES_MAX ||
 	    !power_of_two(header->ring_page_size) || header->ring_page_size < RS_RING_PAGE_MIN ||
-	    header->ring_page_size > RS_RING_PAGE_MAX || header->ring_mode > RS_MODE_DROP)
+	    header->ring_page_size > RS_RING_PAGE_MAX || !rs_region_room_fits(header) ||
+	    header->ring_mode > RS_MODE_DROP)
 		return -RS_EBADMSG;
 	err = check_sections(header);
 	return err ? err : check_counts(header);

@@ -11,10 +11,13 @@ static uint32_t log2_of(uint32_t n)
 void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header)
 {
 	rings->count = header->ring_count;
-	rings->page_mask = header->ring_pages - 1;
 	rings->units = (uint16_t)(header->ring_page_size / RS_RING_UNIT);
 	rings->page_shift = (uint8_t)log2_of(header->ring_page_size);
-	rings->ring_shift = (uint8_t)log2_of(header->ring_pages);
+	rings->first_log = (uint8_t)log2_of(header->ring_pages);
+	rings->room_log = header->ring_room ? (uint8_t)log2_of(header->ring_room) : 0;
+	rings->place_shift = rings->page_shift + rings->room_log;
+	rings->ring_shift =
+		header->ring_room ? rings->place_shift + 1 : rings->page_shift + rings->first_log;
 }
 
 /* The word has the low 18 bits of a page number. Returns the full number nearest to `near`. */
@@ -33,10 +36,17 @@ static uint64_t full_records(uint64_t near, uint64_t word)
 	return near + (uint64_t)(int64_t)distance;
 }
 
-/* The value of `committed` in `page` once all producers of the lap before have finished. */
-static uint32_t lap_base(const struct rs_ring *ring, uint64_t page)
+static uint64_t *place_of(const struct rs_ring *ring, uint64_t shape)
 {
-	return (uint32_t)((page >> ring->rings->ring_shift) << ring->rings->page_shift);
+	return &ring->state->place[rs_shape_change(shape) & 1];
+}
+
+uint32_t rs_ring_lap_base(const struct rs_ring *ring, uint64_t shape, uint64_t page)
+{
+	uint64_t laps =
+		(page - rs_place_begin(rs_load(place_of(ring, shape)))) >> rs_shape_log(shape);
+
+	return (uint32_t)(laps << ring->rings->page_shift);
 }
 
 static void add64(enum rs_producers shared, uint64_t *p, uint64_t n)
@@ -57,13 +67,28 @@ static void raise64(enum rs_producers shared, uint64_t *p, uint64_t to)
 }
 
 /* Fills the rest of a page that the word has just left. That rest is ours. */
-static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t page, uint32_t off)
+static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t shape, uint64_t page,
+		uint32_t off)
 {
+	struct rs_ring_page *at = rs_ring_page(ring, shape, page);
+
 	if (off >= ring->rings->units)
 		return;
-	rs_store((uint64_t *)(rs_ring_page(ring, page) + off * 8ull),
-		 (uint64_t)RS_REC_PAD | 8ull << 16);
-	rs_ring_commit(ring, shared, page, (ring->rings->units - off) * RS_RING_UNIT);
+	rs_store((uint64_t *)at + off, (uint64_t)RS_REC_PAD | 8ull << 16);
+	rs_ring_commit(ring, shared, at, (ring->rings->units - off) * RS_RING_UNIT);
+}
+
+/* Closes the page of `word`: its offset becomes `to`. False: somebody else has moved the word. */
+static bool close_page(const struct rs_ring *ring, enum rs_producers shared, uint64_t shape,
+		       uint64_t word, uint32_t to)
+{
+	uint32_t off = rs_word_offset(word);
+
+	if (!rs_ring_move(ring, shared, word, word + (to - off)))
+		return false;
+	rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at the word */
+	pad(ring, shared, shape, rs_word_page(word), off);
+	return true;
 }
 
 /*
@@ -71,16 +96,13 @@ static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t p
  * loss where it happened.
  */
 static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producers shared,
-				    uint64_t word)
+				    uint64_t shape, uint64_t word)
 {
 	struct rs_ring_state *state = ring->state;
-	uint32_t off = rs_word_offset(word);
 
-	if (off < ring->rings->units) {
-		if (!rs_ring_move(ring, shared, word, word + (ring->rings->units - off)))
+	if (rs_word_offset(word) < ring->rings->units) {
+		if (!close_page(ring, shared, shape, word, ring->rings->units))
 			return RS_SWITCH_RETRY;
-		rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at the word */
-		pad(ring, shared, rs_word_page(word), off);
 	} else if (rs_load_acquire(&state->word) != word) {
 		return RS_SWITCH_RETRY;
 	}
@@ -88,17 +110,93 @@ static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producer
 	return RS_SWITCH_REFUSED;
 }
 
-/* Finds the next page that may be written, and counts unfinished ones before it. False: none. */
-static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, uint32_t *skipped)
+/* The shape that the host wants next; `now`: no other one. */
+static uint64_t wanted_shape(const struct rs_ring *ring, uint64_t now)
 {
-	uint32_t count = 1u << ring->rings->ring_shift;
+	/* Acquire: pairs with the host's release, once it has emptied the other place. */
+	uint64_t wanted = rs_load_acquire(&ring->ctl->shape);
+	uint32_t log = rs_shape_log(wanted);
+
+	return rs_shape_change(wanted) == rs_shape_change(now) + 1 &&
+			       1u << log >= RS_RING_PAGES_MIN && log <= ring->rings->room_log
+		       ? wanted
+		       : now;
+}
+
+/*
+ * Behind page `cur`, where `word` says RS_WORD_CLOSED, the ring goes to its other place. Whoever
+ * finds that writes down the same. Returns the shape from there on; 0: the word has moved.
+ */
+static uint64_t go_over(const struct rs_ring *ring, enum rs_producers shared, uint64_t word,
+			uint64_t cur)
+{
+	uint64_t now = rs_load_acquire(&ring->state->shape), next = wanted_shape(ring, now);
+	uint64_t *place = place_of(ring, next), old = rs_load(place);
+	uint64_t made = RS_PLACE(next, cur + 1);
+
+	/*
+	 * Read after the rest: as long as the word is closed, the host leaves its wish as it is,
+	 * and the place was either as it had been, or as we write it. Whoever is late swaps
+	 * nothing.
+	 */
+	if (rs_load_acquire(&ring->state->word) != word)
+		return 0;
+	if (next == now)
+		return now; /* somebody has written it down */
+	if (old != made)
+		rs_ring_cas(shared, place, old, made);
+	raise64(shared, &ring->state->shape, next);
+	return next;
+}
+
+/*
+ * The oldest page that may still be in the place where the ring was before `now`, whose shape is
+ * *shape. `begin`, where `now` begins: none is there.
+ */
+static uint64_t oldest_before(const struct rs_ring *ring, uint64_t now, uint64_t begin,
+			      uint64_t *shape)
+{
+	uint64_t place = rs_load(&ring->state->place[(rs_shape_change(now) & 1) ^ 1]);
+	uint64_t gone = rs_load_acquire(&ring->ctl->gone), oldest = rs_place_begin(place), pages;
+
+	*shape = place & RS_PLACE_SHAPE_MASK;
+	pages = 1ull << rs_shape_log(*shape);
+	if (!*shape || oldest >= begin || gone >= begin)
+		return begin;
+	if (begin - oldest > pages)
+		oldest = begin - pages;
+	return gone > oldest ? gone : oldest;
+}
+
+uint64_t rs_ring_oldest(const struct rs_ring *ring, uint64_t now, uint64_t pages)
+{
+	uint64_t begin = rs_place_begin(rs_load(place_of(ring, now))), shape;
+	uint64_t oldest = oldest_before(ring, now, begin, &shape),
+		 count = 1ull << rs_shape_log(now);
+
+	return oldest == begin && pages > begin + count ? pages - count : oldest;
+}
+
+uint64_t rs_ring_shape_of(const struct rs_ring *ring, uint64_t now, uint64_t page)
+{
+	uint64_t begin = rs_place_begin(rs_load(place_of(ring, now))), shape;
+
+	if (page >= begin)
+		return now;
+	return page >= oldest_before(ring, now, begin, &shape) ? shape : 0;
+}
+
+/* Finds the next page that may be written, and counts unfinished ones before it. False: none. */
+static bool next_page(const struct rs_ring *ring, uint64_t shape, uint64_t cur, uint64_t *next,
+		      uint32_t *skipped)
+{
+	uint32_t count = 1u << rs_shape_log(shape);
 	/* Before `consumed`: the host sets that right, then the mode. */
 	bool drop = rs_rings_drop(ring->rings);
 
 	for (uint32_t n = 0; n < count && n <= RS_SKIP_MAX; n++) {
 		uint64_t page = cur + 1 + n;
-		const struct rs_ring_page *header =
-			(const struct rs_ring_page *)rs_ring_page(ring, page);
+		const struct rs_ring_page *header = rs_ring_page(ring, shape, page);
 
 		/* Acquire: pairs with the release of the consumer that has copied these pages. */
 		if (drop &&
@@ -107,7 +205,7 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 		/* Acquire: pairs with the last producer's commit. Its stores come before ours. */
 		if (rs_load_acquire(&header->committed) +
 			    rs_load_acquire(&header->committed_remote) ==
-		    lap_base(ring, page)) {
+		    rs_ring_lap_base(ring, shape, page)) {
 			*next = page;
 			*skipped = n;
 			return true;
@@ -119,13 +217,13 @@ static bool next_page(const struct rs_ring *ring, uint64_t cur, uint64_t *next, 
 enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
 				     uint32_t chain, const struct rs_ring_record *record,
-				     uint32_t *page)
+				     struct rs_ring_page **page)
 {
 	const uint64_t context = record->context;
 	struct rs_ring_state *state = ring->state;
 	uint64_t pages = rs_load_acquire(&state->pages);
 	uint64_t before = rs_load_acquire(&state->records);
-	uint64_t cur, next, records, dropped, token = 0;
+	uint64_t cur, next, records, dropped, shape, token = 0;
 	uint32_t skipped;
 	struct rs_ring_page *header;
 
@@ -134,10 +232,19 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 		return RS_SWITCH_RETRY;
 	cur = full_page(pages, word);
 	records = full_records(before, word);
+	shape = rs_ring_shape(state);
+	if (rs_word_offset(word) == RS_WORD_CLOSED) {
+		shape = go_over(ring, shared, word, cur);
+		if (!shape)
+			return RS_SWITCH_RETRY;
+	} else if (wanted_shape(ring, shape) != shape) {
+		close_page(ring, shared, shape, word, RS_WORD_CLOSED);
+		return RS_SWITCH_RETRY;
+	}
 	/* Read after the word: so it is no less than what the opener of its page read. */
 	dropped = rs_load_acquire(&state->dropped);
-	if (!next_page(ring, cur, &next, &skipped))
-		return refuse(ring, shared, word);
+	if (!next_page(ring, shape, cur, &next, &skipped))
+		return refuse(ring, shared, shape, word);
 	if (!shared && rs_load(&state->context) != context)
 		token = rs_context_claim(ring, &token);
 	if (!rs_ring_move(ring, shared, word,
@@ -151,15 +258,16 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	rs_store(&state->chain, chain);
 	if (token)
 		rs_context_settle(ring, shared, token, context);
-	pad(ring, shared, cur, rs_word_offset(word));
+	pad(ring, shared, shape, cur, rs_word_offset(word));
 	for (uint64_t passed = cur + 1; passed != next; passed++)
-		rs_ring_commit(ring, shared, passed, 1u << ring->rings->page_shift);
+		rs_ring_commit(ring, shared, rs_ring_page(ring, shape, passed),
+			       1u << ring->rings->page_shift);
 	if (skipped)
 		add64(shared, &state->skipped, skipped);
 	raise64(shared, &state->pages, next + 1);
 	raise64(shared, &state->records, records);
 
-	header = (struct rs_ring_page *)rs_ring_page(ring, next);
+	header = rs_ring_page(ring, shape, next);
 	rs_store(&header->ts, ts);
 	rs_store(&header->records, records);
 	rs_store(&header->dropped, dropped);
@@ -169,7 +277,7 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 						       (uint64_t)RS_RING_PAGE_HEADER << 48);
 	rs_store((uint64_t *)&header->pid, context >> 32 | (uint64_t)record->tgid << 32);
 	rs_store_release(&header->seq, next);
-	*page = (uint32_t)(next & RS_WORD_PAGE_MASK);
+	*page = header;
 	return RS_SWITCH_OPENED;
 }
 
@@ -180,14 +288,20 @@ void rs_ring_resume(const struct rs_ring *ring)
 	uint32_t off = rs_word_offset(word);
 
 	rs_store(&state->last_ts, 0);
+	if (!rs_load(&state->shape)) {
+		rs_store(&state->place[0], RS_PLACE(ring->rings->first_log, 0));
+		rs_store_release(&state->shape, ring->rings->first_log);
+	}
 	if (word == 0) {
 		rs_store_release(&state->word, RS_WORD_INITIAL(ring->rings->units));
 		return;
 	}
+	if (off == RS_WORD_CLOSED)
+		return;
 	/* If the page has unfinished records, its sum stays too small, and it is always skipped. */
 	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->rings->units);
 	rs_wmb();
-	pad(ring, RS_SHARED, rs_word_page(word), off);
+	pad(ring, RS_SHARED, rs_load(&state->shape), rs_word_page(word), off);
 }
 
 bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index)
@@ -197,7 +311,9 @@ bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index)
 	uint32_t armed = rs_load_acquire(&ctl->wake_armed); /* pairs with the arming release */
 	uint64_t pages = rs_load_acquire(&state->pages);
 	uint64_t word = rs_load(&state->word);
-	uint64_t at = full_page(pages, word) * rings->units + rs_word_offset(word);
+	uint32_t off = rs_word_offset(word);
+	uint64_t at =
+		full_page(pages, word) * rings->units + (off < rings->units ? off : rings->units);
 
 	if ((int64_t)(at - rs_load(&ctl->wake_from)) < (int64_t)rs_load(&ctl->wake_units))
 		return false;

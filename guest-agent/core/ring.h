@@ -38,18 +38,20 @@ enum rs_producers {
 struct rs_rings {
 	uint8_t *states;       /* struct rs_ring_state, state_stride apart */
 	const uint8_t *ctls;   /* struct rs_ring_ctl, ctl_stride apart */
-	uint8_t *pages;        /* ring_bytes apart */
+	uint8_t *pages;        /* 1 << ring_shift apart */
 	const uint32_t *chain; /* rs_control.clock_chain */
 	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
 	const uint32_t *mode;  /* rs_region_header.ring_mode, which the host may change */
 	uint32_t state_stride;
 	uint32_t ctl_stride;
 	uint32_t count;
-	uint32_t boot;      /* rs_guest_info.boot */
-	uint32_t page_mask; /* number of pages - 1 */
-	uint16_t units;     /* per page */
-	uint8_t page_shift; /* log2 of the page size */
-	uint8_t ring_shift; /* log2 of the number of pages */
+	uint32_t boot;       /* rs_guest_info.boot */
+	uint16_t units;      /* per page */
+	uint8_t page_shift;  /* log2 of the page size */
+	uint8_t first_log;   /* log2 of the pages that a ring has at first */
+	uint8_t room_log;    /* log2 of the pages of each of the two places; 0: there is one */
+	uint8_t place_shift; /* log2 of the bytes of a place */
+	uint8_t ring_shift;  /* log2 of the bytes of a ring */
 };
 
 /* One of them. */
@@ -57,7 +59,7 @@ struct rs_ring {
 	const struct rs_rings *rings;
 	struct rs_ring_state *state;
 	const struct rs_ring_ctl *ctl;
-	uint8_t *pages;
+	uint8_t *pages; /* of both places */
 	uint32_t index;
 };
 
@@ -82,7 +84,17 @@ static inline const struct rs_ring_ctl *rs_rings_ctl(const struct rs_rings *ring
 
 static inline uint8_t *rs_rings_pages(const struct rs_rings *rings, uint32_t index)
 {
-	return rings->pages + ((uint64_t)index << (rings->page_shift + rings->ring_shift));
+	return rings->pages + ((uint64_t)index << rings->ring_shift);
+}
+
+/* Page `page` in the place of `shape`, among the pages of a ring. */
+static inline uint8_t *rs_rings_page(const struct rs_rings *rings, uint8_t *pages, uint64_t shape,
+				     uint64_t page)
+{
+	uint64_t slot = page & ((1ull << rs_shape_log(shape)) - 1);
+
+	return pages + ((rs_shape_change(shape) & 1) << rings->place_shift) +
+	       (slot << rings->page_shift);
 }
 
 /* `index` is below rings->count. */
@@ -131,23 +143,33 @@ void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header
 
 /*
  * To be called once, before the first record. A ring of an earlier boot goes on after what is
- * there: the page where it stopped is closed. A fresh one (all zero) gets its first word.
+ * there: the page where it stopped is closed. A fresh one (all zero) gets its first word and shape.
  */
 void rs_ring_resume(const struct rs_ring *ring);
 
 /*
+ * For who reads in the guest, of a ring that has the shape `now`: the number of the oldest page
+ * that may still be there, if `pages` have been entered, and the shape with which page `page` was
+ * written. 0: it is not there any more.
+ */
+uint64_t rs_ring_oldest(const struct rs_ring *ring, uint64_t now, uint64_t pages);
+uint64_t rs_ring_shape_of(const struct rs_ring *ring, uint64_t now, uint64_t page);
+/* The value of `committed` in a page once all producers of the lap before have finished. */
+uint32_t rs_ring_lap_base(const struct rs_ring *ring, uint64_t shape, uint64_t page);
+
+/*
  * Slow path of rs_ring_emit(), when the page of `word` has no room. Moves the ring to the next
- * usable page and sets *page to its number. The first record there (record_units) is `record`.
+ * usable page and sets *page to where it lies. The first record there (record_units) is `record`.
  */
 enum rs_switch_result {
-	RS_SWITCH_RETRY, /* somebody else moved the word */
+	RS_SWITCH_RETRY, /* the word has moved */
 	RS_SWITCH_OPENED,
 	RS_SWITCH_REFUSED, /* counted */
 };
 enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
 				     uint32_t chain, const struct rs_ring_record *record,
-				     uint32_t *page);
+				     struct rs_ring_page **page);
 
 /*
  * Copies the payload to `to`, `size` bytes, in relaxed stores. If it is larger, the dynamic fields
@@ -225,9 +247,19 @@ static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers sh
 	return rs_ring_move_in(rs_ring_area(), ring->index, ring->state, shared, expected, next);
 }
 
-static inline uint8_t *rs_ring_page(const struct rs_ring *ring, uint64_t page)
+/*
+ * The shape of the page that the word names. To be read after the word. A move of the word that
+ * succeeds has used the right one: it changes only while the word says RS_WORD_CLOSED.
+ */
+static inline uint64_t rs_ring_shape(const struct rs_ring_state *state)
 {
-	return ring->pages + ((page & ring->rings->page_mask) << ring->rings->page_shift);
+	return rs_load(&state->shape);
+}
+
+static inline struct rs_ring_page *rs_ring_page(const struct rs_ring *ring, uint64_t shape,
+						uint64_t page)
+{
+	return (struct rs_ring_page *)rs_rings_page(ring->rings, ring->pages, shape, page);
 }
 
 /* Release: pairs with the reader's acquire of `committed`. `index` is the ring's. */
@@ -247,10 +279,9 @@ static inline void rs_ring_commit_to(ptrdiff_t area, uint32_t index, enum rs_pro
 }
 
 static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
-				  uint64_t page, uint32_t bytes)
+				  struct rs_ring_page *page, uint32_t bytes)
 {
-	rs_ring_commit_to(rs_ring_area(), ring->index, shared,
-			  (struct rs_ring_page *)rs_ring_page(ring, page), bytes);
+	rs_ring_commit_to(rs_ring_area(), ring->index, shared, page, bytes);
 }
 
 /*
@@ -302,8 +333,9 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	struct rs_ring_state *state = ring->state;
 	const uint64_t context = record->context;
 	uint32_t size = record->size, cut = 0, units, marks, off, frames = record->frame_count;
-	uint64_t word, ts, page, *at, last;
-	uint32_t opened, chain;
+	uint64_t word, ts, shape, *at, last;
+	struct rs_ring_page *page;
+	uint32_t chain;
 
 	if (rs_unlikely(size > rs_rings_room(ring->rings))) {
 		size = rs_rings_room(ring->rings);
@@ -325,6 +357,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 #endif
 		/* Acquire: the page that this word names was prepared before. */
 		word = rs_load_acquire(&state->word);
+		shape = rs_ring_shape(state);
 		/* Read after the word: a producer that comes in between makes the CAS fail. So the
 		 * order in the ring is the order in time. */
 		ts = rs_unlikely(clock != NULL) ? clock() : port_clock();
@@ -335,14 +368,13 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		marks = (new_context ? 1 : 0) + (new_time ? 2 : 0);
 		off = rs_word_offset(word);
 		if (rs_unlikely(off + marks + units > ring->rings->units)) {
-			enum rs_switch_result r = rs_ring_switch(ring, shared, word, units, ts,
-								 chain, record, &opened);
+			enum rs_switch_result r =
+				rs_ring_switch(ring, shared, word, units, ts, chain, record, &page);
 			if (r == RS_SWITCH_RETRY)
 				continue;
 			if (r == RS_SWITCH_REFUSED)
 				return RS_RING_REFUSED;
-			page = opened;
-			at = (uint64_t *)(rs_ring_page(ring, page) + RS_RING_PAGE_HEADER);
+			at = (uint64_t *)((uint8_t *)page + RS_RING_PAGE_HEADER);
 			marks = RS_RING_PAGE_HEADER / 8; /* committed along with the record */
 			goto write;
 		}
@@ -357,8 +389,8 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		rs_store(&state->last_ts, ts);
 		if (!shared && rs_unlikely(new_context))
 			rs_context_settle(ring, shared, token, context);
-		page = rs_word_page(word);
-		at = (uint64_t *)(rs_ring_page(ring, page) + off * 8ull);
+		page = rs_ring_page(ring, shape, rs_word_page(word));
+		at = (uint64_t *)page + off;
 		if (rs_unlikely(new_time)) {
 			/*
 			 * A slower producer may store an older chain here afterwards. Then the next
@@ -409,6 +441,7 @@ rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
 	struct rs_ring_state *const state = rs_rings_state(rings, index);
 	const uint32_t units = (shared ? 2 : 1) + words;
 	uint64_t word = rs_load_acquire(&state->word);
+	uint64_t shape = rs_ring_shape(state);
 	uint64_t ts = port_clock();
 	uint32_t off = rs_word_offset(word);
 	struct rs_ring_page *page;
@@ -424,9 +457,8 @@ rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();
 	rs_store(&state->last_ts, ts);
-	page = (struct rs_ring_page *)(rs_rings_pages(rings, index) +
-				       ((uint64_t)(rs_word_page(word) & rings->page_mask)
-					<< rings->page_shift));
+	page = (struct rs_ring_page *)rs_rings_page(rings, rs_rings_pages(rings, index), shape,
+						    rs_word_page(word));
 	at = (uint64_t *)page + off;
 	if (shared)
 		rs_store(at++, context);

@@ -70,18 +70,32 @@ static uint64_t written(const struct rs_ring *ring, const struct position *at)
 
 enum taken { TAKEN, GONE, BUSY };
 
+/* Whether page `page`, written with `shape`, has not been overwritten by those up to `at`. */
+static bool still_there(const struct rs_ring *ring, uint64_t shape, int64_t page,
+			const struct position *at)
+{
+	uint64_t now = rs_load_acquire(&ring->state->shape);
+
+	if (rs_shape_change(now) != rs_shape_change(shape))
+		return rs_ring_shape_of(ring, now, (uint64_t)page) != 0;
+	return at->page - page < (int64_t)1 << rs_shape_log(shape);
+}
+
 /* One try to copy a page. Its copy's `committed` is then the bytes that count. */
 static enum taken try_page(const struct rs_ring *ring, int64_t page, uint8_t *to)
 {
-	const struct rs_ring_page *from = (const void *)rs_ring_page(ring, (uint64_t)page);
+	uint64_t shape =
+		rs_ring_shape_of(ring, rs_load_acquire(&ring->state->shape), (uint64_t)page);
+	const struct rs_ring_page *from = rs_ring_page(ring, shape, (uint64_t)page);
 	uint32_t size = (uint32_t)ring->rings->units * RS_RING_UNIT, wanted = size, committed;
 	struct rs_ring_page *copy = (void *)to;
 	struct position at;
 
+	if (!shape)
+		return GONE;
 	/* Acquire: pairs with the commits, so that what they say is written is seen. */
 	committed = rs_load_acquire(&from->committed) + rs_load_acquire(&from->committed_remote);
-	committed -=
-		(uint32_t)((uint64_t)page >> ring->rings->ring_shift << ring->rings->page_shift);
+	committed -= rs_ring_lap_base(ring, shape, (uint64_t)page);
 	locate(ring, &at);
 	if (at.page == page)
 		wanted = at.offset;
@@ -91,8 +105,8 @@ static enum taken try_page(const struct rs_ring *ring, int64_t page, uint8_t *to
 		((uint64_t *)(void *)to)[i] = rs_load(&((const uint64_t *)from)[i]);
 	rs_rmb(); /* pairs with the rs_wmb after the producer's move onto a page */
 	locate(ring, &at);
-	if (at.page < page || at.page - page > (int64_t)ring->rings->page_mask ||
-	    copy->seq != (uint64_t)page || copy->boot != ring->rings->boot)
+	if (at.page < page || !still_there(ring, shape, page, &at) || copy->seq != (uint64_t)page ||
+	    copy->boot != ring->rings->boot)
 		return GONE;
 	copy->committed = wanted;
 	return TAKEN;
@@ -104,7 +118,7 @@ static void take_ring(struct rs_snapshot *snapshot, uint32_t index)
 	struct cursor *cursor = &cursors(snapshot)[index];
 	enum taken taken = GONE;
 	struct position end;
-	int64_t page;
+	int64_t page, first;
 
 	*cursor = (struct cursor){.count = 0};
 	locate(&ring, &end);
@@ -113,9 +127,9 @@ static void take_ring(struct rs_snapshot *snapshot, uint32_t index)
 		return;
 	snapshot->written += written(&ring, &end);
 	page = end.page + 1 - (int64_t)snapshot->pages;
-	if (page < end.page - (int64_t)ring.rings->page_mask)
-		page = end.page - (int64_t)ring.rings->page_mask;
-	for (page = page < 0 ? 0 : page; page <= end.page; page++) {
+	first = (int64_t)rs_ring_oldest(&ring, rs_load_acquire(&ring.state->shape),
+					(uint64_t)end.page + 1);
+	for (page = page < first ? first : page; page <= end.page; page++) {
 		for (uint32_t tries = 0; tries < TRIES; tries++) {
 			taken = try_page(&ring, page, page_of(snapshot, index, cursor->count));
 			if (taken != BUSY)

@@ -43,10 +43,35 @@ uint64_t rs_region_min_ring_bytes(uint32_t ring_page_size)
 	return (uint64_t)RS_RING_PAGES_MIN * ring_page_size;
 }
 
+/* Of a ring. Up to RS_RING_PAGES_MAX are possible. */
+static uint32_t pages_of(uint64_t ring_bytes, uint32_t page_size)
+{
+	uint64_t pages = ring_bytes / page_size + (ring_bytes % page_size != 0);
+
+	return (uint32_t)rs_region_round_up(MIN(pages, 2ull * RS_RING_PAGES_MAX));
+}
+
+int rs_region_check_ring_bytes(uint64_t bytes, uint32_t page_size, struct rs_error *err)
+{
+	if (bytes < rs_region_min_ring_bytes(page_size))
+		return rs_error_set(
+			err, EINVAL,
+			"ring of %" G_GUINT64_FORMAT
+			" bytes is too small: at least %u pages of %u bytes (%" G_GUINT64_FORMAT
+			") are needed",
+			bytes, RS_RING_PAGES_MIN, page_size, rs_region_min_ring_bytes(page_size));
+	if (pages_of(bytes, page_size) > RS_RING_PAGES_MAX)
+		return rs_error_set(err, EINVAL,
+				    "ring of %" G_GUINT64_FORMAT
+				    " bytes is too large: at most %u pages of %u bytes",
+				    bytes, RS_RING_PAGES_MAX, page_size);
+	return 0;
+}
+
 static int check_config(const struct rs_region_config *config, uint32_t page_size,
 			struct rs_error *err)
 {
-	uint64_t pages;
+	int ret;
 
 	if (config->vcpus < 1 || config->vcpus > RS_MAX_CPUS)
 		return rs_error_set(err, EINVAL, "%u vCPUs: 1 to %u can be traced", config->vcpus,
@@ -56,20 +81,13 @@ static int check_config(const struct rs_region_config *config, uint32_t page_siz
 		return rs_error_set(err, EINVAL,
 				    "ring page size %u: must be a power of two from %u to %u",
 				    page_size, RS_RING_PAGE_MIN, RS_RING_PAGE_MAX);
-	if (config->ring_bytes < rs_region_min_ring_bytes(page_size))
-		return rs_error_set(
-			err, EINVAL,
-			"ring of %" G_GUINT64_FORMAT
-			" bytes is too small: at least %u pages of %u bytes (%" G_GUINT64_FORMAT
-			") are needed",
-			config->ring_bytes, RS_RING_PAGES_MIN, page_size,
-			rs_region_min_ring_bytes(page_size));
-	pages = (config->ring_bytes + page_size - 1) / page_size;
-	if (pages > RS_RING_PAGES_MAX)
-		return rs_error_set(err, EINVAL,
-				    "ring of %" G_GUINT64_FORMAT
-				    " bytes is too large: at most %u pages of %u bytes",
-				    config->ring_bytes, RS_RING_PAGES_MAX, page_size);
+	ret = rs_region_check_ring_bytes(config->ring_bytes, page_size, err);
+	if (!ret && config->ring_max)
+		ret = rs_region_check_ring_bytes(config->ring_max, page_size, err);
+	if (ret)
+		return ret;
+	if (config->ring_max && config->ring_max < config->ring_bytes)
+		return rs_error_set(err, EINVAL, "the rings are larger than they may become");
 	if (config->ring_mode != RS_MODE_OVERWRITE && config->ring_mode != RS_MODE_DROP)
 		return rs_error_set(err, EINVAL, "ring mode %u is unknown", config->ring_mode);
 	if (config->event_capacity > RS_MAX_EVENTS)
@@ -97,8 +115,8 @@ static void place_table(struct rs_region_header *h)
 static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 		    struct rs_region_header *h)
 {
-	uint32_t pages =
-		(uint32_t)rs_region_round_up((config->ring_bytes + page_size - 1) / page_size);
+	uint32_t pages = pages_of(config->ring_bytes, page_size);
+	uint32_t room = config->ring_max ? pages_of(config->ring_max, page_size) : 0;
 	uint32_t events = config->event_capacity ? config->event_capacity : DEFAULT_EVENTS;
 	uint32_t cpus = config->vcpus;
 	uint32_t slots = config->requests ? config->requests : MAX(cpus, MIN_REQUESTS);
@@ -119,7 +137,7 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 				    config->names ? config->names : CMDLINE_BUCKETS},
 		[RS_SEC_REQUEST] = {sizeof(struct rs_hcall_request), slots},
 		[RS_SEC_RING_STATE] = {sizeof(struct rs_ring_state), cpus},
-		[RS_SEC_RINGS] = {page_size, cpus * pages},
+		[RS_SEC_RINGS] = {page_size, cpus * (room ? 2 * room : pages)},
 	};
 	uint64_t at = 0;
 
@@ -131,6 +149,7 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 	h->ring_count = cpus;
 	h->ring_page_size = page_size;
 	h->ring_pages = pages;
+	h->ring_room = room;
 	h->ring_mode = config->ring_mode;
 	h->event_capacity = events;
 	h->hcall_channel = config->hcall_channel;

@@ -15,6 +15,7 @@
 struct rs_region_config {
 	uint32_t vcpus;          /* rings, 1..RS_MAX_CPUS */
 	uint64_t ring_bytes;     /* per vCPU, pages included; rounded up to a power of two */
+	uint64_t ring_max;       /* what ring_bytes may become, likewise; 0: it stays as it is */
 	uint32_t ring_page_size; /* 0: RS_RING_PAGE_MIN */
 	uint32_t ring_mode;      /* RS_MODE_* */
 	uint32_t event_capacity; /* 0: 4096 */
@@ -34,6 +35,8 @@ struct rs_region_config {
 
 /* The smallest ring_bytes that is accepted for a page size in bytes. */
 uint64_t rs_region_min_ring_bytes(uint32_t ring_page_size);
+/* -EINVAL: a ring of so many bytes cannot be had. */
+int rs_region_check_ring_bytes(uint64_t bytes, uint32_t ring_page_size, struct rs_error *err);
 
 /*
  * Fills in `header`, with a new session id. -EINVAL: a size or mode is impossible. The message says

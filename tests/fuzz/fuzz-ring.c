@@ -12,11 +12,13 @@
 
 #include <ringside/record.h>
 #include <rs-trace-page.h>
+#include <rs-trace-ring-change.h>
 #include <rs-trace-ring-info.h>
 #include <rs-trace-ring-private.h>
 #include <rs-trace-ring.h>
 
 #define PAGES 4u
+#define ROOM 8u /* of a place, where there are two */
 #define PAGE 4096u
 #define UNITS (PAGE / RS_RING_UNIT)
 #define STEPS 64
@@ -29,6 +31,9 @@ enum {
 	READ,      /* `how` times */
 	ARM,       /* `at` bytes */
 	FINISH,
+	PLACE,  /* of its place how % 2 the ring says that; `at`: its shape is this */
+	GONE,   /* the host has given back what lies before page `value` */
+	CHANGE, /* the host wants 1 << at % 8 pages; how: it is in a hurry */
 	OPS
 };
 
@@ -54,13 +59,16 @@ struct __attribute__((packed)) head {
 #define DROP 2u
 #define CONSUMER 4u
 #define READ_ONLY 8u
-#define NO_RING 128u /* all of them */
+#define TWO_PLACES 16u /* the number of its pages may change */
+#define NO_RING 128u   /* all of them */
 
-/* All runs share a region of each mode. Each run sets the part that the guest may write. */
-static RsTraceRegion *regions[2], *region;
+/* All runs share regions of each kind. Each run sets the part that the guest may write. */
+static RsTraceRegion *regions[4], *region;
 static uint8_t *full_pages;
 static struct rs_ring_state *state;
+static struct rs_ring_ctl *ctl;
 static uint8_t *pages;
+static uint32_t n_pages; /* of all places */
 
 /* What the producer does while the reader looks. */
 static struct {
@@ -90,15 +98,17 @@ static void open_regions(void)
 
 	if (bytes->len != PAGE)
 		abort();
-	full_pages = g_malloc(PAGES * PAGE);
-	for (uint32_t i = 0; i < PAGES; i++)
+	full_pages = g_malloc(2 * ROOM * PAGE);
+	for (uint32_t i = 0; i < 2 * ROOM; i++)
 		memcpy(full_pages + i * PAGE, bytes->data, PAGE);
 	g_byte_array_unref(bytes);
-	for (uint32_t mode = 0; mode < 2; mode++) {
-		struct rs_region_config config = {
-			.vcpus = 1, .ring_bytes = PAGES * PAGE, .ring_mode = mode};
+	for (uint32_t i = 0; i < G_N_ELEMENTS(regions); i++) {
+		struct rs_region_config config = {.vcpus = 1,
+						  .ring_bytes = PAGES * PAGE,
+						  .ring_max = i / 2 * ROOM * PAGE,
+						  .ring_mode = i % 2};
 
-		if (rs_region_create(&config, &regions[mode], NULL))
+		if (rs_region_create(&config, &regions[i], NULL))
 			abort();
 	}
 }
@@ -107,14 +117,16 @@ static void begin(const struct head *head)
 {
 	if (!region)
 		open_regions();
-	region = regions[head->flags & DROP ? RS_MODE_DROP : RS_MODE_OVERWRITE];
+	region = regions[(head->flags & DROP ? RS_MODE_DROP : RS_MODE_OVERWRITE) +
+			 (head->flags & TWO_PLACES ? 2 : 0)];
+	n_pages = region->header.ring_room ? 2 * ROOM : PAGES;
 	region->writable = !(head->flags & READ_ONLY);
 	state = (struct rs_ring_state *)rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
 	pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL);
 	memset(state, 0, sizeof(*state));
-	memcpy(pages, full_pages, PAGES * PAGE);
-	memset(rs_trace_region_section(region, RS_SEC_RING_CTL, NULL), 0,
-	       sizeof(struct rs_ring_ctl));
+	memcpy(pages, full_pages, n_pages * PAGE);
+	ctl = (struct rs_ring_ctl *)rs_trace_region_section(region, RS_SEC_RING_CTL, NULL);
+	memset(ctl, 0, sizeof(*ctl));
 	meanwhile.looks = 0;
 }
 
@@ -124,7 +136,14 @@ static void enter(const struct step *step)
 {
 	uint64_t seq = step->value;
 	uint32_t units = step->how & FULL ? UNITS : step->at % (UNITS + 1);
-	struct rs_ring_page *page = (struct rs_ring_page *)(void *)(pages + seq % PAGES * PAGE);
+	/* Where the ring says that it is, if that is possible. */
+	uint32_t log = rs_shape_log(state->shape);
+	uint32_t count = log < 2 || log > 3 ? PAGES : 1u << log;
+	uint32_t place =
+		n_pages > PAGES && log >= 2 && log <= 3 ? rs_shape_change(state->shape) & 1 : 0;
+	uint64_t begin = place ? rs_place_begin(state->place[place]) : 0;
+	struct rs_ring_page *page =
+		(struct rs_ring_page *)(void *)(pages + (place * ROOM + seq % count) * PAGE);
 	uint32_t remote = step->how & REMOTE ? RS_RING_UNIT : 0;
 
 	page->seq = step->how & TORN ? seq + PAGES : seq;
@@ -132,7 +151,7 @@ static void enter(const struct step *step)
 	page->records = seq * 10;
 	page->dropped = state->dropped;
 	page->header_size = RS_RING_PAGE_HEADER;
-	page->committed = (uint32_t)(seq / PAGES * PAGE) + units * RS_RING_UNIT - remote;
+	page->committed = (uint32_t)((seq - begin) / count * PAGE) + units * RS_RING_UNIT - remote;
 	page->committed_remote = step->how & LATE ? 0 : remote;
 	state->pages = seq + 1;
 	state->records = seq * 10;
@@ -203,6 +222,18 @@ static void read_some(RsTraceRing *reader, unsigned int calls, uint64_t *now)
 	}
 }
 
+static void change(const struct step *step)
+{
+	RsTraceRingChange change;
+	guint wanted = 1u << step->at % 8;
+
+	wanted = CLAMP(wanted, RS_RING_PAGES_MIN, ROOM);
+	rs_trace_ring_change(region, step->at & 8 ? 0 : wanted, step->how & 1, &change);
+	if (change.changed + change.offered + change.held > 1 ||
+	    (change.returned && !region->header.ring_room))
+		abort();
+}
+
 static void play(RsTraceRing *reader, const struct step *step, uint64_t *now)
 {
 	switch (step->what % OPS) {
@@ -211,7 +242,8 @@ static void play(RsTraceRing *reader, const struct step *step, uint64_t *now)
 			       step->value);
 		break;
 	case RECORDS:
-		rs_fuzz_change(pages + step->at % (PAGES * PAGE - 7), step->how, step->value);
+		rs_fuzz_change(pages + (step->at + step->value / 4096) % (n_pages * PAGE - 7),
+			       step->how, step->value);
 		break;
 	case ENTER:
 		enter(step);
@@ -228,6 +260,17 @@ static void play(RsTraceRing *reader, const struct step *step, uint64_t *now)
 		break;
 	case FINISH:
 		rs_trace_ring_set_whole(reader, FALSE);
+		break;
+	case PLACE:
+		state->place[step->how % 2] = RS_PLACE(step->at, step->value);
+		state->shape = step->at;
+		break;
+	case GONE:
+		ctl->gone = step->value;
+		break;
+	case CHANGE:
+		if (region->writable)
+			change(step);
 		break;
 	}
 }
@@ -261,7 +304,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rs_fuzz_take(&in, &head, sizeof(head));
 	begin(&head);
 	for (int i = 0; i < STEPS && rs_fuzz_take(&in, &step, sizeof(step)); i++) {
-		if (!reader && step.what % OPS > MEANWHILE) {
+		if (!reader && step.what % OPS > MEANWHILE && step.what % OPS < PLACE) {
 			reader = start(&head);
 			if (!reader)
 				return 0;
@@ -281,6 +324,29 @@ static void rs_fuzz_seeds(void)
 		struct head head;
 		struct step step[10];
 	} seeds[] = {
+		/* The ring goes to its other place, and to the first one again. */
+		{.head = {0, TWO_PLACES},
+		 .step = {{PLACE, 0, 2, 0},
+			  {ENTER, FULL, 0, 1},
+			  {CHANGE, 1, 3, 0},
+			  {PLACE, 1, 1 << 5 | 3, 2},
+			  {ENTER, FULL, 0, 2},
+			  {READ, 7},
+			  {CHANGE, 1, 2, 0},
+			  {PLACE, 0, 2 << 5 | 2, 3},
+			  {ENTER, FULL, 0, 3},
+			  {READ, 7}}},
+		{.head = {1, TWO_PLACES | DROP | CONSUMER},
+		 .step = {{PLACE, 0, 2, 0},
+			  {ENTER, FULL, 0, 1},
+			  {READ, 7},
+			  {PLACE, 1, 1 << 5 | 3, 2},
+			  {ENTER, FULL, 0, 2},
+			  {READ, 7},
+			  {CHANGE, 0, 2, 0},
+			  {GONE, 0, 0, 3},
+			  {READ, 7},
+			  {CHANGE, 0, 8, 0}}},
 		/* Page by page, each to its end. */
 		{.head = {0},
 		 .step = {{ENTER, 0, 40, 0},

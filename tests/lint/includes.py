@@ -21,7 +21,7 @@ HV_MAY = {
     "hv/clock": ("rs-trace-clock.h", "rs-trace-region.h"),
     "hv/machine": ("rs-trace-region.h",),
     "hv/session": ("rs-trace-clock.h", "rs-trace-glob.h", "rs-trace-schema.h", "rs-trace-region.h",
-                   "rs-trace-symbol-file.h", "rs-trace-table.h", "rs-trace-ring-info.h", "filter/filter.h",
+                   "rs-trace-symbol-file.h", "rs-trace-table.h", "rs-trace-ring-info.h", "rs-trace-ring-change.h", "filter/filter.h",
                    "filter/nearest.h", "filter/rs-trace-event-glob.h"),
     "hv/server": ("rs-trace-region.h", "rs-trace-rundir.h", "rs-trace-session-error.h",
                   "rs-session-dbus.h"),

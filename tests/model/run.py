@@ -99,6 +99,16 @@ MODELS = {
     "kernels": (
         {"two guests": [], "two guests that boot often": ["BOOTS=4"]},
         {name: [] for name in ("SAME_NUMBER", "TAKE_AGAIN", "LEAVE_BLINDLY")}),
+    "size": (
+        {"two producers": ["READS=0"], "two producers and a reader": ["EMITS=2", "CHANGES=1"],
+         "two producers, larger pages": ["READS=0", "BODY=2", "EMITS=2"],
+         "two producers, one may be killed": ["READS=0", "KILLS=1"],
+         "one producer and a reader": ["PRODUCERS=1"]},
+        {**{name: ["READS=0"] for name in ("NO_SECOND_LOOK", "RAISE_FIRST", "PLAIN_RAISE", "NO_CLOSE", "OFFER_EARLY",
+                                           "OFFER_AGAIN", "BACK_EARLY")},
+         **{name: ["PRODUCERS=1"] for name in ("GONE_LATE", "NO_LAST_LOOK", "READER_SHAPE_FIRST")},
+         "SHAPE_FIRST": ["READS=0", "BODY=2", "EMITS=2"],
+         "PLAIN_PLACE": ["READS=0", "EMITS=4", "CHANGES=3"]}),
     "door": (
         {"two hosts, one may be killed": [], "one host, killed twice": ["HOSTS=1", "COMES=4", "KILLS=2"]},
         {name: [] for name in ("PLAIN_SLEEP", "NO_LOCK", "LOCK_LATE", "NO_SECOND_LOOK", "NO_WAKE", "LET_SLEEP")}),

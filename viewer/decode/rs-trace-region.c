@@ -49,6 +49,8 @@ static gboolean check_geometry(const struct rs_region_header *h, GError **error)
 	if (!power_of_two(h->ring_pages) || h->ring_pages < RS_RING_PAGES_MIN ||
 	    h->ring_pages > RS_RING_PAGES_MAX)
 		return bad(error, "region header: %u pages a ring", h->ring_pages);
+	if (!rs_region_room_fits(h))
+		return bad(error, "region header: room for %u pages a ring", h->ring_room);
 	if (h->ring_mode > RS_MODE_DROP)
 		return bad(error, "region header: ring mode %u", h->ring_mode);
 	return TRUE;
@@ -74,7 +76,7 @@ static const struct {
 	{RS_SEC_CMDLINE, TRUE, RS_CMDLINE_BUCKET_MIN_SIZE, 1u << 20},
 	{RS_SEC_REQUEST, TRUE, RS_HCALL_REQUEST_MIN_SIZE, 65536},
 	{RS_SEC_RING_STATE, FALSE, RS_RING_STATE_MIN_SIZE, RS_MAX_CPUS},
-	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, RS_MAX_CPUS *RS_RING_PAGES_MAX},
+	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, 2 * RS_MAX_CPUS *RS_RING_PAGES_MAX},
 };
 
 static gboolean check_section(const struct rs_region_header *h, guint i, GError **error)
@@ -113,7 +115,7 @@ static gboolean check_counts(const struct rs_region_header *h, GError **error)
 	    s[RS_SEC_EVENT_CTL].count < h->event_capacity ||
 	    s[RS_SEC_RING_CTL].count < h->ring_count ||
 	    s[RS_SEC_RING_STATE].count < h->ring_count ||
-	    s[RS_SEC_RINGS].size < (guint64)h->ring_count * h->ring_pages * h->ring_page_size)
+	    s[RS_SEC_RINGS].size < rs_region_rings_size(h))
 		return bad(error, "region header: a section is too small");
 	if (s[RS_SEC_REQUEST].count != s[RS_SEC_RESPONSE].count)
 		return bad(error, "region header: %u requests, %u responses",

@@ -2,6 +2,7 @@
 #include "rs-trace-live.h"
 #include "rs-trace-bridged.h"
 #include "rs-trace-feed.h"
+#include "rs-trace-ring-info.h"
 
 #include <rs-trace-table.h>
 
@@ -318,13 +319,12 @@ static guint64 pending_loss(RsTraceSource *source, guint ring)
 static gboolean arm(RsTraceSource *source)
 {
 	Live *live = (Live *)source;
-	const struct rs_region_header *h = &live->region->header;
-	guint64 bytes = (guint64)h->ring_pages * h->ring_page_size / WAKE_FRACTION;
 
 	if (!live->owner || live->unarmed)
 		return FALSE;
 	for (guint i = 0; i < source->n_rings; i++)
-		rs_trace_ring_arm(live->rings[i], (guint)MIN(bytes, G_MAXUINT));
+		rs_trace_ring_arm(live->rings[i],
+				  rs_trace_ring_bytes(live->rings[i]) / WAKE_FRACTION);
 	return TRUE;
 }
 
@@ -383,7 +383,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 
 	live->source.ops = &ops;
 	live->source.n_rings = n_rings;
-	live->source.ring_pages = region->header.ring_pages;
+	live->source.ring_pages = rs_trace_ring_most_pages(region);
 	live->source.page_size = region->header.ring_page_size;
 	live->region = region;
 	live->owner = owner;

@@ -11,9 +11,17 @@ void rs_trace_ring_place(const RsTraceRegion *region, guint ring, RsTraceRingPla
 	out->state = rs_trace_region_element(region, RS_SEC_RING_STATE, ring);
 	out->ctl = rs_trace_region_element(region, RS_SEC_RING_CTL, ring);
 	out->pages = (const guint8 *)rs_trace_region_section(region, RS_SEC_RINGS, NULL) +
-		     (guint64)ring * h->ring_pages * h->ring_page_size;
+		     ring * rs_region_ring_bytes(h);
 	out->page_size = h->ring_page_size;
-	out->n_pages = h->ring_pages;
+	out->first_pages = h->ring_pages;
+	out->room = h->ring_room;
+}
+
+guint rs_trace_ring_most_pages(const RsTraceRegion *region)
+{
+	const struct rs_region_header *h = &region->header;
+
+	return h->ring_room ? 2 * h->ring_room : h->ring_pages;
 }
 
 /* The number nearest to `near` whose low 18 bits are `bits`. */
@@ -27,6 +35,80 @@ static gint64 extend_page(gint64 near, guint32 bits)
 static guint64 extend_records(guint64 near, guint32 bits)
 {
 	return near + (guint64)(gint64)(int32_t)(bits - (guint32)near);
+}
+
+/* The place of a shape that the guest has told. FALSE: such a shape is impossible. */
+static gboolean take_span(const RsTraceRingPlace *place, guint64 shape, guint64 told,
+			  RsTraceRingSpan *out)
+{
+	const guint log = rs_shape_log(shape), second = rs_shape_change(shape) & 1;
+
+	if (1u << log < RS_RING_PAGES_MIN || 1u << log > place->room)
+		return FALSE;
+	*out = (RsTraceRingSpan){
+		.pages = place->pages + (guint64)second * place->room * place->page_size,
+		.n_pages = 1u << log,
+		.begin = (gint64)rs_place_begin(told),
+	};
+	return TRUE;
+}
+
+/* Where the ring is and was. These words are the guest's, too, but for `gone`. */
+static void find_spans(const RsTraceRingPlace *place, RsTraceRingPosition *out)
+{
+	/* Read after the word: what the word names was told before. */
+	const guint64 shape = rs_load_acquire(&place->state->shape);
+	const guint second = rs_shape_change(shape) & 1;
+	const guint64 now = rs_load(&place->state->place[second]);
+	const guint64 before = rs_load(&place->state->place[second ^ 1]);
+	RsTraceRingSpan *old = &out->before;
+
+	*old = (RsTraceRingSpan){0};
+	/* An agent that knows nothing of shapes, or one that lies. */
+	if (!place->room || !take_span(place, shape, now, &out->now))
+		out->now = (RsTraceRingSpan){.pages = place->pages, .n_pages = place->first_pages};
+	out->now.oldest = MAX(out->now.begin, out->seq - (gint64)out->now.n_pages + 1);
+	if (!out->now.begin ||
+	    !take_span(place, RS_SHAPE(second ^ 1, before & RS_SHAPE_LOG_MASK), before, old))
+		return;
+	old->oldest = MAX(old->begin, out->now.begin - (gint64)old->n_pages);
+	old->oldest = MAX(old->oldest,
+			  (gint64)MIN(rs_load_acquire(&place->ctl->gone), (guint64)G_MAXINT64));
+	if (old->oldest >= out->now.begin)
+		old->n_pages = 0;
+}
+
+gint64 rs_trace_ring_first_there(const RsTraceRingPosition *at, gint64 seq)
+{
+	if (at->before.n_pages && seq < at->now.begin)
+		return MAX(seq, at->before.oldest);
+	return MAX(seq, at->now.oldest);
+}
+
+static const RsTraceRingSpan *span_of(const RsTraceRingPosition *at, gint64 seq)
+{
+	return seq < at->now.begin ? &at->before : &at->now;
+}
+
+const struct rs_ring_page *rs_trace_ring_page(const RsTraceRingPlace *place,
+					      const RsTraceRingPosition *at, gint64 seq)
+{
+	const RsTraceRingSpan *span = span_of(at, seq);
+
+	if (!span->n_pages || seq < span->oldest)
+		return NULL;
+	return (const void *)(span->pages +
+			      (guint64)(seq & (span->n_pages - 1)) * place->page_size);
+}
+
+guint32 rs_trace_ring_lap_base(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
+			       gint64 seq)
+{
+	const RsTraceRingSpan *span = span_of(at, seq);
+
+	return span->n_pages
+		       ? (guint32)((guint64)(seq - span->begin) / span->n_pages * place->page_size)
+		       : 0;
 }
 
 void rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *out)
@@ -53,6 +135,20 @@ void rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *ou
 	if (out->seq < -1)
 		out->seq = -1;
 	out->offset = MIN(rs_word_offset(out->word) * RS_RING_UNIT, place->page_size);
+	find_spans(place, out);
+}
+
+/* Bytes of the pages from `first` on that are there. */
+static guint64 count_bytes(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
+			   gint64 first)
+{
+	guint64 pages = (guint64)(at->seq - MAX(first, at->now.oldest));
+
+	if (at->seq < at->now.oldest)
+		pages = (guint64)(at->seq - first);
+	else if (first < at->now.begin)
+		pages += (guint64)(at->now.begin - first);
+	return pages * place->page_size + at->offset;
 }
 
 guint64 rs_trace_ring_total(const RsTraceRingPlace *place, const RsTraceRingPosition *at)
@@ -74,26 +170,6 @@ gboolean rs_trace_ring_find_cleared(const RsTraceRingPlace *place, const RsTrace
 	return TRUE;
 }
 
-guint64 rs_trace_ring_clear(const RsTraceRegion *region, guint ring)
-{
-	RsTraceRingPosition at;
-	RsTraceRingPlace place;
-	RsTraceRingInfo info;
-
-	if (ring >= region->header.ring_count)
-		return 0;
-	rs_trace_ring_info(region, ring, &info);
-	rs_trace_ring_place(region, ring, &place);
-	rs_trace_ring_locate(&place, &at);
-	if (at.seq < 0)
-		return 0;
-	rs_store(&place.ctl->cleared_records, rs_trace_ring_total(&place, &at));
-	/* Release: who sees the position sees how many records lie before it. */
-	rs_store_release(&place.ctl->cleared, (guint64)at.seq * (place.page_size / RS_RING_UNIT) +
-						      at.offset / RS_RING_UNIT);
-	return info.entries;
-}
-
 /* What was passed over is no longer there for who begins. */
 static void leave_out_cleared(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
 			      gint64 first, RsTraceRingInfo *out)
@@ -107,11 +183,11 @@ static void leave_out_cleared(const RsTraceRingPlace *place, const RsTraceRingPo
 		return;
 	before = MIN(rs_load(&place->ctl->cleared_records), out->records);
 	out->entries = MIN(out->entries, out->records - before);
-	out->bytes = (guint64)(at->seq - seq) * place->page_size + at->offset - offset;
-	page = rs_trace_ring_page(place, seq);
+	out->bytes = count_bytes(place, at, seq) - offset;
+	page = rs_trace_ring_page(place, at, seq);
 	if (!out->entries)
 		out->oldest_ts = 0;
-	else if ((gint64)rs_load(&page->seq) == seq)
+	else if (page && (gint64)rs_load(&page->seq) == seq)
 		out->oldest_ts = rs_load(&page->ts);
 }
 
@@ -133,21 +209,22 @@ void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo
 	out->dropped = rs_load(&place.state->dropped);
 	out->skipped = rs_load(&place.state->skipped);
 	out->too_large = rs_load(&place.state->too_large);
+	out->pages = at.now.n_pages;
 	if (at.seq < 0)
 		return;
 	out->records = rs_trace_ring_total(&place, &at);
 	out->newest_ts = rs_load(&place.state->last_ts);
-	first = MAX(at.seq - place.n_pages + 1, 0);
+	first = rs_trace_ring_first_there(&at, 0);
 	if (drop)
 		first = MAX(first, (gint64)MIN(rs_load(&place.ctl->consumed), (guint64)at.seq));
-	out->bytes = (guint64)(at.seq - first) * place.page_size + at.offset;
+	out->bytes = count_bytes(&place, &at, first);
 	out->entries = out->records;
 	for (gint64 seq = first; seq <= at.seq && seq < first + RS_TRACE_SKIP_LOOKAHEAD; seq++) {
 		guint64 before;
 
-		oldest = rs_trace_ring_page(&place, seq);
-		if ((gint64)rs_load(&oldest->seq) != seq)
-			continue; /* the page was skipped, or is just being begun */
+		oldest = rs_trace_ring_page(&place, &at, seq);
+		if (!oldest || (gint64)rs_load(&oldest->seq) != seq)
+			continue; /* it was skipped or overwritten, or is just being begun */
 		before = MIN(rs_load(&oldest->records), out->records);
 		out->entries = out->records - before;
 		out->oldest_ts = rs_load(&oldest->ts);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much a ring holds, as its producer says. For `stat`: the records themselves are not read. And
- * how the session passes over what a ring holds.
+ * How much a ring holds, as its producer says. For `stat`: the records themselves are not read.
  *
  * Any thread. Trust: the figures are the guest's. Each word is read once and bounded by what is
  * possible.
@@ -23,18 +22,14 @@ typedef struct {
 	guint64 too_large; /* records cut */
 	guint64 oldest_ts; /* event clock of the oldest page; 0: empty */
 	guint64 newest_ts; /* event clock of a record near the newest; 0: empty */
+	guint pages;       /* that the ring has now */
 } RsTraceRingInfo;
 
 /* All zero when the region has no such ring. */
 void rs_trace_ring_info(const RsTraceRegion *region, guint ring, RsTraceRingInfo *out);
 
-/*
- * Passes over all that the ring holds: readers that begin later do not show it. Those that read
- * already notice nothing, and no page is given back to the producer. Returns how many records a
- * reader would have got; 0 if there is no such ring. The region is writable, and one thread of one
- * process does this.
- */
-guint64 rs_trace_ring_clear(const RsTraceRegion *region, guint ring);
+/* The pages that a ring of the region may hold at once, also while their number changes. */
+guint rs_trace_ring_most_pages(const RsTraceRegion *region);
 
 G_END_DECLS
 

@@ -19,15 +19,27 @@
 typedef struct {
 	const struct rs_ring_state *state; /* guest memory */
 	struct rs_ring_ctl *ctl;           /* the host's, in the region */
-	const guint8 *pages;               /* guest memory */
-	guint page_size, n_pages;
+	const guint8 *pages;               /* guest memory, of both places */
+	guint page_size;
+	guint first_pages; /* that the ring has at first */
+	guint room;        /* pages of each of two places; 0: there is one */
 } RsTraceRingPlace;
+
+/* Pages from number `begin` on lie in one place, which has room for n_pages, a power of two. */
+typedef struct {
+	const guint8 *pages; /* guest memory */
+	guint n_pages;
+	gint64 begin;
+	gint64 oldest; /* the first one that may still be there */
+} RsTraceRingSpan;
 
 /* A consistent look at where the producer is. */
 typedef struct {
 	guint64 word;
 	gint64 seq;   /* full number of the current page, -1 before the first */
 	guint offset; /* bytes in it */
+	RsTraceRingSpan now;
+	RsTraceRingSpan before; /* the pages before now.begin; n_pages 0: none is there any more */
 } RsTraceRingPosition;
 
 #pragma GCC visibility push(hidden) /* not for outsiders */
@@ -41,16 +53,17 @@ void rs_trace_ring_locate(const RsTraceRingPlace *place, RsTraceRingPosition *ou
  */
 gboolean rs_trace_ring_find_cleared(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
 				    gint64 *seq, guint *offset);
+/* The first page from `seq` on that may still be there, or may come. */
+gint64 rs_trace_ring_first_there(const RsTraceRingPosition *at, gint64 seq);
+/* Where page `seq` lies. NULL: it has been overwritten, or its place was given back. */
+const struct rs_ring_page *rs_trace_ring_page(const RsTraceRingPlace *place,
+					      const RsTraceRingPosition *at, gint64 seq);
+/* The value of its `committed` at the start of its lap. */
+guint32 rs_trace_ring_lap_base(const RsTraceRingPlace *place, const RsTraceRingPosition *at,
+			       gint64 seq);
 /* Records ever reserved. */
 guint64 rs_trace_ring_total(const RsTraceRingPlace *place, const RsTraceRingPosition *at);
 
 #pragma GCC visibility pop
-
-static inline const struct rs_ring_page *rs_trace_ring_page(const RsTraceRingPlace *place,
-							    gint64 seq)
-{
-	return (const void *)(place->pages +
-			      (guint64)(seq & (place->n_pages - 1)) * place->page_size);
-}
 
 #endif

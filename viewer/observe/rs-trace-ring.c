@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-ring.h"
 #include "rs-trace-page.h"
+#include "rs-trace-ring-info.h"
 #include "rs-trace-ring-private.h"
 
 #include <string.h>
@@ -39,12 +40,6 @@ struct _RsTraceRing {
 	guint last_to;   /* bytes; 0: there is none */
 	guint8 *spare;   /* for the next page */
 };
-
-/* The value of `committed` of page `seq` at the start of its lap. */
-static guint32 lap_base(const RsTraceRing *r, gint64 seq)
-{
-	return (guint32)((guint64)seq / r->place.n_pages * r->place.page_size);
-}
 
 /*
  * Copies [from, to) of a page word by word: the producer may be writing here. Then the copy is
@@ -87,18 +82,18 @@ static void next_page(RsTraceRing *r)
 static void resync(RsTraceRing *r, const RsTraceRingPosition *at)
 {
 	r->stats.resyncs++;
-	begin_at(r, at->seq - r->place.n_pages + 1);
+	begin_at(r, rs_trace_ring_first_there(at, 0));
 	r->counted = FALSE;
 	publish(r);
 }
 
 /* Whether a later page says that the producer skipped page `seq`. */
-static gboolean was_skipped(const RsTraceRing *r, gint64 seq, gint64 current)
+static gboolean was_skipped(const RsTraceRing *r, gint64 seq, const RsTraceRingPosition *at)
 {
-	for (gint64 k = 1; k <= RS_TRACE_SKIP_LOOKAHEAD && seq + k <= current; k++) {
-		const struct rs_ring_page *p = rs_trace_ring_page(&r->place, seq + k);
+	for (gint64 k = 1; k <= RS_TRACE_SKIP_LOOKAHEAD && seq + k <= at->seq; k++) {
+		const struct rs_ring_page *p = rs_trace_ring_page(&r->place, at, seq + k);
 
-		if ((gint64)rs_load(&p->seq) == seq + k)
+		if (p && (gint64)rs_load(&p->seq) == seq + k)
 			return rs_load(&p->skipped) >= k;
 	}
 	return FALSE;
@@ -194,12 +189,12 @@ static void hand_out_joined(RsTraceRing *r, guint to, RsTraceChunk *out)
 }
 
 /*
- * Takes [offset, to) of page r->seq, which is known to be committed. FALSE: the ring has come round
- * to the page meanwhile, so the copy is useless.
+ * Takes [offset, to) of page r->seq, which lies at `shared` and is known to be committed. FALSE:
+ * the ring has come round to the page meanwhile, or has given it back, so the copy is useless.
  */
-static gboolean take(RsTraceRing *r, guint32 to, RsTraceChunk *out, gboolean *torn)
+static gboolean take(RsTraceRing *r, const struct rs_ring_page *shared, guint32 to,
+		     RsTraceChunk *out, gboolean *torn)
 {
-	const guint8 *shared = (const guint8 *)rs_trace_ring_page(&r->place, r->seq);
 	gboolean grown = r->offset && r->last_to; /* what was handed out last is of this page */
 	RsTraceRingPosition again;
 	struct rs_ring_page *h;
@@ -214,10 +209,10 @@ static gboolean take(RsTraceRing *r, guint32 to, RsTraceChunk *out, gboolean *to
 	 * was handed out before stays as it was, so that its records can be counted.
 	 */
 	h = (void *)(grown ? r->last : r->spare);
-	copy_words((guint8 *)h, shared, grown ? r->offset : 0, to);
+	copy_words((guint8 *)h, (const guint8 *)shared, grown ? r->offset : 0, to);
 	rs_rmb(); /* pairs with the rs_wmb after the producer's CAS onto a page */
 	rs_trace_ring_locate(&r->place, &again);
-	if (again.seq - r->seq >= r->place.n_pages || again.seq < r->seq)
+	if (again.seq < r->seq || rs_trace_ring_page(&r->place, &again, r->seq) != shared)
 		return FALSE;
 	*torn = (gint64)h->seq != r->seq; /* committed, but the header has another number */
 	if (*torn)
@@ -264,14 +259,15 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 		resync(r, &at);
 		return at.seq < 0 ? RS_TRACE_RING_IDLE : RS_TRACE_RING_DATA;
 	}
-	if (at.seq - r->seq >= r->place.n_pages) {
-		begin_at(r, at.seq - r->place.n_pages + 1);
+	shared = rs_trace_ring_page(&r->place, &at, r->seq);
+	if (!shared) {
+		begin_at(r, rs_trace_ring_first_there(&at, r->seq));
 		return RS_TRACE_RING_DATA;
 	}
 
-	shared = rs_trace_ring_page(&r->place, r->seq);
 	committed = rs_load_acquire(&shared->committed) +
-		    rs_load_acquire(&shared->committed_remote) - lap_base(r, r->seq);
+		    rs_load_acquire(&shared->committed_remote) -
+		    rs_trace_ring_lap_base(&r->place, &at, r->seq);
 	/*
 	 * Read after `committed`: if both are equal, all records were complete when `committed` was
 	 * read.
@@ -288,7 +284,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 			r->stuck_seq = -1;
 			return RS_TRACE_RING_IDLE;
 		}
-		if (!take(r, want, out, &torn))
+		if (!take(r, shared, want, out, &torn))
 			return RS_TRACE_RING_DATA;
 		if (torn) {
 			r->stats.bad_pages++;
@@ -297,11 +293,11 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 		r->stuck_seq = -1;
 		return RS_TRACE_RING_DATA;
 	}
-	if (at.seq < r->seq || at.seq - r->seq >= r->place.n_pages)
+	if (at.seq < r->seq || rs_trace_ring_page(&r->place, &at, r->seq) != shared)
 		return RS_TRACE_RING_DATA;
 
 	if (committed != r->place.page_size) {
-		if (was_skipped(r, r->seq, at.seq)) {
+		if (was_skipped(r, r->seq, &at)) {
 			next_page(r);
 			return RS_TRACE_RING_DATA;
 		}
@@ -313,7 +309,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 	}
 	if (r->offset == r->place.page_size)
 		next_page(r);
-	else if (take(r, r->place.page_size, out, &torn) && torn)
+	else if (take(r, shared, r->place.page_size, out, &torn) && torn)
 		next_page(r);
 	return RS_TRACE_RING_DATA;
 }
@@ -321,7 +317,7 @@ static RsTraceRingStatus step(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 RsTraceRingStatus rs_trace_ring_next(RsTraceRing *r, guint64 now_ns, RsTraceChunk *out)
 {
 	/* A guest could make us go from page to page for ever. One lap in a call is enough. */
-	for (guint32 tries = 0; tries < r->place.n_pages + 16; tries++) {
+	for (guint32 tries = 0; tries < rs_trace_ring_most_pages(r->region) + 16; tries++) {
 		RsTraceRingStatus status = step(r, now_ns, out);
 
 		if (status != RS_TRACE_RING_DATA)
@@ -379,6 +375,14 @@ void rs_trace_ring_arm(RsTraceRing *r, guint32 bytes)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+guint rs_trace_ring_bytes(const RsTraceRing *r)
+{
+	RsTraceRingPosition at;
+
+	rs_trace_ring_locate(&r->place, &at);
+	return (guint)MIN((guint64)at.now.n_pages * r->place.page_size, G_MAXUINT32);
+}
+
 void rs_trace_ring_stats(const RsTraceRing *r, RsTraceRingStats *out)
 {
 	*out = r->stats;
@@ -411,7 +415,7 @@ static void start_at(RsTraceRing *r, RsTraceFrom from)
 		r->counted = TRUE;
 		break;
 	case RS_TRACE_FROM_OLDEST:
-		begin_at(r, at.seq - r->place.n_pages + 1);
+		begin_at(r, rs_trace_ring_first_there(&at, 0));
 		if (rs_trace_region_ring_mode(r->region) == RS_MODE_DROP)
 			begin_at(r, (gint64)MIN(rs_load(&r->place.ctl->consumed),
 						(guint64)MAX(at.seq, 0)));

@@ -98,6 +98,8 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
  * more before sleeping: a record that came in between does not ring the doorbell.
  */
 void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
+/* How many bytes of pages the ring has now. */
+guint rs_trace_ring_bytes(const RsTraceRing *ring);
 
 typedef struct {
 	guint64 lost;      /* in chunks so far */

@@ -58,7 +58,7 @@ typedef struct {
 struct _RsTraceSource {
 	const RsTraceSourceOps *ops;
 	guint n_rings;
-	guint ring_pages; /* pages that a ring has */
+	guint ring_pages; /* pages that a ring may hold at once */
 	guint page_size;  /* bytes of each */
 };
 

@@ -58,7 +58,7 @@ enum {
 	RS_SEC_CMDLINE = 35,    /* G struct rs_cmdline_bucket[]: see cmdline.h */
 	RS_SEC_REQUEST = 36,    /* G struct rs_hcall_request[], as many as responses */
 	RS_SEC_RING_STATE = 37, /* G struct rs_ring_state[ring_count] */
-	RS_SEC_RINGS = 38,      /* G ring pages: ring_count * ring_pages * ring_page_size bytes */
+	RS_SEC_RINGS = 38,      /* G ring pages: see rs_region_rings_size() */
 	RS_SEC_COUNT = 64
 };
 
@@ -102,7 +102,7 @@ struct rs_region_header { /* H */
 	uint64_t guest_offset;   /* where the guest-written part starts; a multiple likewise */
 	uint64_t session_id;     /* random; a new one each time that a region is laid out */
 	uint32_t ring_count;     /* 1..; ring i belongs to vCPU i */
-	uint32_t ring_pages;     /* per ring, power of two, RS_RING_PAGES_MIN..MAX */
+	uint32_t ring_pages;     /* per ring at first, power of two, RS_RING_PAGES_MIN..MAX */
 	uint32_t ring_page_size; /* power of two, RS_RING_PAGE_MIN..MAX */
 	uint32_t ring_mode;      /* RS_MODE_*; may change (release) */
 	uint32_t event_capacity; /* ids 0..event_capacity-1 have a control word */
@@ -114,7 +114,13 @@ struct rs_region_header { /* H */
 	uint32_t section_offset;   /* of the table, multiple of 8; 128 in 1.0 */
 	uint64_t doorbell_addr;
 	uint64_t origin_ns; /* host's CLOCK_MONOTONIC where trace times are 0 */
-	uint64_t reserved1[2];
+	/*
+	 * Since 1.3: pages of each of the two places of a ring, a power of two, ring_pages..MAX. 0:
+	 * each ring has one place of ring_pages, and keeps that number.
+	 */
+	uint32_t ring_room;
+	uint32_t reserved0;
+	uint64_t reserved1;
 	/* The table in 1.0. In a private copy it is always here: see rs_region_take_table(). */
 	struct rs_section section[RS_SEC_COUNT];
 };
@@ -125,6 +131,28 @@ RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
 #define RS_REGION_HEADER_MIN_SIZE 128u /* of the fields */
 RS_STATIC_ASSERT(offsetof(struct rs_region_header, section) >= RS_REGION_HEADER_MIN_SIZE,
 		 "least size of the header's fields");
+
+/* Bytes from one ring's pages to those of the next one. */
+static inline uint64_t rs_region_ring_bytes(const struct rs_region_header *header)
+{
+	uint64_t pages = header->ring_room ? 2ull * header->ring_room : header->ring_pages;
+
+	return pages * header->ring_page_size;
+}
+
+/* Whether ring_room is possible, for a ring_pages that is. */
+static inline bool rs_region_room_fits(const struct rs_region_header *header)
+{
+	return !header->ring_room ||
+	       (!(header->ring_room & (header->ring_room - 1)) &&
+		header->ring_room >= header->ring_pages && header->ring_room <= RS_RING_PAGES_MAX);
+}
+
+/* Bytes of RS_SEC_RINGS at least. */
+static inline uint64_t rs_region_rings_size(const struct rs_region_header *header)
+{
+	return header->ring_count * rs_region_ring_bytes(header);
+}
 
 /*
  * Takes a private copy of the header's fields out of the `mapped` bytes of a region, with an empty
@@ -179,6 +207,7 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_BRIDGE (1u << 5)       /* its pages are another tracer's: see bridge.h */
 #define RS_GUEST_FOLLOWS (1u << 6)      /* applied_generation tells what is in force */
 #define RS_GUEST_RING_MODE (1u << 7)    /* looks at ring_mode whenever it switches the page */
+#define RS_GUEST_RING_SHAPE (1u << 8)   /* looks at rs_ring_ctl.shape likewise */
 
 /*
  * rs_guest_info.paging. A host that cannot walk tables of this kind leaves the guest's text alone.

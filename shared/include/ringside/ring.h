@@ -5,12 +5,20 @@
  *
  * One 64-bit word decides who may write where:
  *
- *     bits  0..13  offset  in the current page, in 8-byte units, 0..page_size/8 (= page full)
+ *     bits  0..13  offset  in the current page, in 8-byte units, 0..page_size/8 (= page full), or
+ *                          RS_WORD_CLOSED
  *     bits 14..31  page    sequence number of the current page, modulo 2^18
  *     bits 32..63  records records reserved on this ring so far, modulo 2^32
  *
- * Page `seq` lies at slot seq % ring_pages. Before the first record the word is
+ * Page `seq` lies at slot seq % pages of the ring's place. Before the first record the word is
  * { records 0, page -1, offset full }.
+ *
+ * Since 1.3 a ring may have two places, of which it is in one, and the number of its pages may
+ * change while producers write: see docs/adr/0035-ring-size.md. What a ring has, or is to have, is
+ * its shape. The place of its n-th change is n % 2.
+ *
+ *     bits  0..4   log2 of the number of pages
+ *     bits  5..63  change  how often the number has changed
  */
 #ifndef RINGSIDE_RING_H
 #define RINGSIDE_RING_H
@@ -24,6 +32,12 @@
 #define RS_WORD_PAGE_SHIFT RS_WORD_OFFSET_BITS
 #define RS_WORD_RECORDS_SHIFT (RS_WORD_OFFSET_BITS + RS_WORD_PAGE_BITS)
 #define RS_RING_UNIT 8u /* bytes: the grain of offsets, records and commits */
+
+/*
+ * The offset of a page that is full, behind which the ring goes to its other place. So nobody opens
+ * the next page in this one.
+ */
+#define RS_WORD_CLOSED RS_WORD_OFFSET_MASK
 
 /* The word before the first record, for pages of `units` 8-byte units. */
 #define RS_WORD_INITIAL(units) ((RS_WORD_PAGE_MASK << RS_WORD_PAGE_SHIFT) | (uint64_t)(units))
@@ -41,6 +55,36 @@ static inline uint32_t rs_word_page(uint64_t word)
 static inline uint32_t rs_word_records(uint64_t word)
 {
 	return (uint32_t)(word >> RS_WORD_RECORDS_SHIFT);
+}
+
+#define RS_SHAPE_LOG_BITS 5
+#define RS_SHAPE_LOG_MASK ((1u << RS_SHAPE_LOG_BITS) - 1)
+#define RS_SHAPE(change, log) ((uint64_t)(change) << RS_SHAPE_LOG_BITS | (log))
+
+static inline uint32_t rs_shape_log(uint64_t shape)
+{
+	return (uint32_t)shape & RS_SHAPE_LOG_MASK;
+}
+
+static inline uint64_t rs_shape_change(uint64_t shape)
+{
+	return shape >> RS_SHAPE_LOG_BITS;
+}
+
+/*
+ * What a place of a ring holds, or held last.
+ *
+ *     bits  0..15  the low bits of the shape with which the ring came there; 0: it never did
+ *     bits 16..63  begin  number of the first page there
+ */
+#define RS_PLACE_SHAPE_BITS 16
+#define RS_PLACE_SHAPE_MASK ((1ull << RS_PLACE_SHAPE_BITS) - 1)
+#define RS_PLACE(shape, begin)                                                                     \
+	((uint64_t)(begin) << RS_PLACE_SHAPE_BITS | ((shape)&RS_PLACE_SHAPE_MASK))
+
+static inline uint64_t rs_place_begin(uint64_t place)
+{
+	return place >> RS_PLACE_SHAPE_BITS;
 }
 
 /*
@@ -85,19 +129,23 @@ struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint64_t last_ts;   /* a lower bound of the newest record's timestamp */
 	uint32_t wake_seen; /* the rs_ring_ctl.wake_armed that was last answered */
 	uint32_t chain;     /* clock chain that the ring named last */
-	uint64_t reserved1[4];
+	uint64_t shape;     /* since 1.3: of the page after the current one; 0: not told */
+	uint64_t reserved1[3];
 	/* second line: touched once a page */
 	uint64_t pages;     /* pages entered or skipped so far; never goes back */
 	uint64_t records;   /* records reserved before the current page; never goes back */
 	uint64_t dropped;   /* records refused: ring full (drop mode), or no usable page */
 	uint64_t too_large; /* records cut because they do not fit in a page */
 	uint64_t skipped;   /* pages skipped because a producer had not finished writing in them */
-	uint64_t reserved2[3];
+	uint64_t place[2];  /* since 1.3: RS_PLACE(), set before `shape` names it */
+	uint64_t reserved2;
 };
 RS_ASSERT_SIZE(struct rs_ring_state, 128);
 #define RS_RING_STATE_MIN_SIZE 128u
 RS_ASSERT_GROWS(struct rs_ring_state, RS_RING_STATE_MIN_SIZE);
+RS_ASSERT_OFFSET(struct rs_ring_state, shape, 32);
 RS_ASSERT_OFFSET(struct rs_ring_state, pages, 64);
+RS_ASSERT_OFFSET(struct rs_ring_state, place, 104);
 
 struct rs_ring_ctl {       /* H; each ring's on a cache line of its own */
 	uint64_t consumed; /* drop mode: pages below this sequence number may be reused (release) */
@@ -110,11 +158,19 @@ struct rs_ring_ctl {       /* H; each ring's on a cache line of its own */
 	 */
 	uint64_t cleared;         /* (release) */
 	uint64_t cleared_records; /* records reserved before that */
-	uint64_t reserved[3];
+	/*
+	 * Since 1.3: the shape that the ring is to take when it next switches the page, if its
+	 * change is the one after the ring's own. It stays until the ring has it. 0: none.
+	 * (release)
+	 */
+	uint64_t shape;
+	uint64_t gone; /* since 1.3: pages before this one are not there any more (release) */
+	uint64_t reserved;
 };
 RS_ASSERT_SIZE(struct rs_ring_ctl, 64);
 #define RS_RING_CTL_MIN_SIZE 64u
 RS_ASSERT_GROWS(struct rs_ring_ctl, RS_RING_CTL_MIN_SIZE);
 RS_ASSERT_OFFSET(struct rs_ring_ctl, cleared, 24);
+RS_ASSERT_OFFSET(struct rs_ring_ctl, shape, 40);
 
 #endif

@@ -76,7 +76,7 @@ static void set_up(enum rs_producers producers)
 
 static uint64_t *page_at(uint64_t page)
 {
-	return (uint64_t *)rs_ring_page(&ring, page);
+	return (uint64_t *)rs_ring_page(&ring, rs_ring_shape(ring.state), page);
 }
 
 static struct rs_ring_page *head_of(uint64_t page)

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "ring.h"
 #include "region/regions.h"
+#include <rs-trace-ring-change.h>
 #include <rs-trace-ring.h>
 
 #include <glib.h>
@@ -34,6 +35,7 @@ struct fixture {
 
 static struct fixture *now; /* for the clock and the signal handler */
 static uint64_t clock_now, clock_step = 3;
+static uint64_t ring_max; /* of the next fixture */
 static uint64_t emitted;
 static void (*in_clock)(void);
 
@@ -220,6 +222,7 @@ static void set_up_of(struct fixture *f, uint32_t mode, bool shared, uint64_t pa
 	struct rs_region_config config = {
 		.vcpus = 1,
 		.ring_bytes = pages * 4096,
+		.ring_max = ring_max,
 		.ring_page_size = 4096,
 		.ring_mode = mode,
 	};
@@ -380,7 +383,7 @@ static void put_ring_at(struct fixture *f, uint64_t pages, uint64_t records)
 	f->state->word =
 		records << 32 | ((pages - 1) & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT | UNITS;
 	for (uint64_t page = pages - count; page < pages; page++) {
-		struct rs_ring_page *header = (struct rs_ring_page *)rs_ring_page(&f->ring, page);
+		struct rs_ring_page *header = rs_ring_page(&f->ring, f->state->shape, page);
 
 		header->committed = (uint32_t)((page / count + 1) * 4096);
 		header->seq = page;
@@ -486,8 +489,7 @@ static void test_wraps(void)
 			check_sum(&f);
 			g_assert_cmpuint(f.lost, ==, 0);
 			g_assert_cmpuint(f.state->skipped, ==, 0);
-			page = (const struct rs_ring_page *)rs_ring_page(&f.ring,
-									 f.state->pages - 1);
+			page = rs_ring_page(&f.ring, f.state->shape, f.state->pages - 1);
 			g_assert_cmpuint(page->seq, ==, f.state->pages - 1);
 			g_assert_cmpuint(page->records, ==, f.state->records);
 			g_assert_cmpuint(page->records, <, starts[s].records + 5000);
@@ -638,37 +640,55 @@ static bool emit_trapped(uint32_t n, uint32_t pid, void (*nest)(void))
 	return false;
 }
 
+/* The next switch of the page takes the ring to its other place. */
+static void offer_another_size(struct fixture *f)
+{
+	RsTraceRingChange change;
+
+	rs_trace_ring_change(f->region, rs_shape_log(f->state->shape) == 2 ? 8 : 4, TRUE, &change);
+	g_assert_cmpuint(change.offered, ==, 1);
+}
+
 static void test_nested_at_each_instruction(void)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, old;
 	/* Contexts of the interrupted record and of the one before it; see nest_few() */
 	static const uint32_t pids[][2] = {{100, 1}, {1, 1}, {1, 100}, {101, 1}, {1, 101}};
 	struct fixture f;
-	uint32_t most = 0;
+	uint32_t most = 0, changes = 0;
 
+	ring_max = 8 * 4096;
 	sigaction(SIGTRAP, &action, &old);
 	FOR_BOTH(f, RS_MODE_OVERWRITE)
 	{
 		/* Filling the whole ring is slow, and contexts matter to only one kind. */
-		for (uint32_t c = 0; c < (f.shared ? 3 : 3 * G_N_ELEMENTS(pids)); c++) {
-			const uint32_t *pid = pids[c / 3];
+		for (uint32_t c = 0; c < (f.shared ? 4 : 4 * G_N_ELEMENTS(pids)); c++) {
+			const uint32_t *pid = pids[c / 4];
 			bool hit = true;
 
 			for (uint32_t n = 1; hit; n++) {
-				/* 0: in a page; 1: at its end; 2: in a page, and a whole lap */
+				/* 0: in a page; 1: at its end; 2: in a page, and a whole lap; 3: at
+				 * its end, where the ring goes to its other place */
 				emit(pid[0], 12);
-				while (c % 3 == 1 && rs_word_offset(f.state->word) + 4 <= UNITS)
+				if (c % 4 == 3)
+					offer_another_size(&f);
+				while (c % 2 == 1 && rs_word_offset(f.state->word) + 4 <= UNITS)
 					emit(pid[0], 12);
-				hit = emit_trapped(n, pid[1], c % 3 == 2 ? nest_many : nest_few);
+				hit = emit_trapped(n, pid[1], c % 4 == 2 ? nest_many : nest_few);
 				emit(pid[0], 12);
 				emit(100, 12);
 				emit(101, 12);
 				drain(&f);
 				most = MAX(most, n);
+				if (c % 4 == 3)
+					g_assert_cmpuint(rs_shape_change(f.state->shape), >=,
+							 ++changes);
 			}
 		}
 		check_sum(&f);
+		changes = 0;
 	}
+	ring_max = 0;
 	sigaction(SIGTRAP, &old, NULL);
 	/* Otherwise no instruction was interrupted. */
 	g_assert_cmpuint(most, >, 40);

@@ -8,6 +8,7 @@
 #include <ringside/record.h>
 #include <rs-trace-decoder.h>
 #include <rs-trace-page.h>
+#include <rs-trace-ring-change.h>
 #include <rs-trace-ring-info.h>
 #include <string.h>
 
