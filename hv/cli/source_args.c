@@ -13,7 +13,7 @@
 #define NOT_GIVEN G_MININT
 
 struct rs_source_args {
-	char *name, *memory, *ring_size, *mode, *accel, *initrd, *append, *serial;
+	char *name, *memory, *ring_size, *ring_max, *mode, *accel, *initrd, *append, *serial;
 	int cpus, users;
 	gboolean demo;
 	char *domain, *uri; /* of libvirt; NULL: none */
@@ -128,6 +128,8 @@ static bool parse(const struct rs_verb *verb, struct rs_source_args *a, const GO
 		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &a->ring_size,
 		 "Ring of each vCPU (" DEFAULT_RING "; to record in mode drop " RECORDED_RING ")",
 		 "SIZE"},
+		{"ring-max", 0, 0, G_OPTION_ARG_STRING, &a->ring_max,
+		 "What ringside ring --size may make of it (eight times as much)", "SIZE"},
 		{"mode", 0, 0, G_OPTION_ARG_STRING, &a->mode, "When a ring is full (overwrite)",
 		 "overwrite|drop"},
 		{"accel", 0, 0, G_OPTION_ARG_STRING, &a->accel, "How to run a kernel (auto)",
@@ -170,6 +172,7 @@ void rs_source_args_free(struct rs_source_args *a)
 	g_free(a->name);
 	g_free(a->memory);
 	g_free(a->ring_size);
+	g_free(a->ring_max);
 	g_free(a->mode);
 	g_free(a->accel);
 	g_free(a->initrd);
@@ -209,6 +212,8 @@ int rs_source_args_fill(const struct rs_source_args *a, bool recorded, struct rs
 	ret = a->domain && !a->ring_size
 		      ? 0
 		      : rs_cli_parse_size(ring_size(a, recorded), &config->ring_bytes, err);
+	if (!ret && a->ring_max)
+		ret = rs_cli_parse_size(a->ring_max, &config->ring_max, err);
 	if (!ret && a->memory)
 		ret = rs_cli_parse_size(a->memory, &config->memory, err);
 	if (!ret && a->name)

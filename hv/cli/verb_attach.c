@@ -33,7 +33,7 @@ struct options {
 	struct rs_cli_domain domain; /* its `name` is NULL: none */
 	const char *session;         /* NULL: none */
 	char *uri;
-	char *name, *ring_size, *mode, *profile;
+	char *name, *ring_size, *ring_max, *mode, *profile;
 	int cpus, users;
 	gboolean new_layout, self_patch, prepare, inject;
 };
@@ -82,6 +82,8 @@ static int fill_memory(const struct options *o, struct rs_machine_memory_wish *m
 		memory->users = (uint32_t)o->users;
 	if (o->mode)
 		memory->ring_mode = strcmp(o->mode, "drop") == 0 ? RS_MODE_DROP : RS_MODE_OVERWRITE;
+	if (o->ring_max && rs_cli_parse_size(o->ring_max, &memory->ring_max, err))
+		return err->code;
 	return o->ring_size ? rs_cli_parse_size(o->ring_size, &memory->ring_bytes, err) : 0;
 }
 
@@ -203,8 +205,9 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 static RsTraceRundirEntry *find_dead(const struct options *o, const char *via)
 {
 	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
-	bool plain = !o->name && !o->ring_size && !o->mode && o->cpus == NOT_GIVEN &&
-		     o->users == NOT_GIVEN && !o->new_layout && !o->self_patch;
+	bool plain = !o->name && !o->ring_size && !o->ring_max && !o->mode &&
+		     o->cpus == NOT_GIVEN && o->users == NOT_GIVEN && !o->new_layout &&
+		     !o->self_patch;
 
 	return plain && there && !there->live && rs_launch_lives(there) ? g_steal_pointer(&there)
 									: NULL;
@@ -287,15 +290,16 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 	struct rs_error err = {0};
 	uint64_t bytes;
 
-	if (!is_other(o) && (o->name || o->ring_size || o->mode || o->cpus != NOT_GIVEN ||
-			     o->users != NOT_GIVEN || o->new_layout || o->self_patch))
-		return rs_cli_usage(verb,
-				    "%s%s%s--name, --cpus, --regions, --ring-size, --mode, "
-				    "--new-layout and --self-patch are for --shm, --qmp, --pid and "
-				    "domains",
-				    o->session ? "'" : "", o->session ? o->session : "",
-				    o->session ? "' is a session (-c URI tells a domain from it): "
-					       : "");
+	if (!is_other(o) &&
+	    (o->name || o->ring_size || o->ring_max || o->mode || o->cpus != NOT_GIVEN ||
+	     o->users != NOT_GIVEN || o->new_layout || o->self_patch))
+		return rs_cli_usage(
+			verb,
+			"%s%s%s--name, --cpus, --regions, --ring-size, --ring-max, "
+			"--mode, --new-layout and --self-patch are for --shm, --qmp, --pid and "
+			"domains",
+			o->session ? "'" : "", o->session ? o->session : "",
+			o->session ? "' is a session (-c URI tells a domain from it): " : "");
 	if (!o->domain.name && (o->uri || o->prepare))
 		return rs_cli_usage(verb, "--connect and --prepare are for a domain");
 	if (o->inject && names_itself(o))
@@ -317,7 +321,8 @@ static int check_memory(const struct rs_verb *verb, const struct options *o)
 		return rs_cli_usage(verb, "--regions is 0 to %u", RS_MAX_REGIONS - 1);
 	if (o->mode && strcmp(o->mode, "drop") && strcmp(o->mode, "overwrite"))
 		return rs_cli_usage(verb, "--mode is overwrite or drop, not '%s'", o->mode);
-	if (o->ring_size && rs_cli_parse_size(o->ring_size, &bytes, &err))
+	if ((o->ring_size && rs_cli_parse_size(o->ring_size, &bytes, &err)) ||
+	    (o->ring_max && rs_cli_parse_size(o->ring_max, &bytes, &err)))
 		return rs_cli_usage(verb, "%s", err.message);
 	return 0;
 }
@@ -414,6 +419,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "How many processes with an agent can join", "N"},
 		{"ring-size", 0, 0, G_OPTION_ARG_STRING, &o.ring_size,
 		 "Ring of each vCPU (what fits)", "SIZE"},
+		{"ring-max", 0, 0, G_OPTION_ARG_STRING, &o.ring_max,
+		 "What ringside ring --size may make of it (as it is; of a program, eight times)",
+		 "SIZE"},
 		{"mode", 0, 0, G_OPTION_ARG_STRING, &o.mode, "When a ring is full (overwrite)",
 		 "overwrite|drop"},
 		{"new-layout", 0, 0, G_OPTION_ARG_NONE, &o.new_layout,
@@ -447,6 +455,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_free(o.uri);
 	g_free(o.name);
 	g_free(o.ring_size);
+	g_free(o.ring_max);
 	g_free(o.mode);
 	g_free(o.profile);
 	g_strfreev(runner->disable);

@@ -99,13 +99,28 @@ static void print_clock(GVariant *t)
 		printf("its error is not known\n");
 }
 
+/* A ring takes another size when events come. */
+static bool sizes_differ(GVariant *cpus)
+{
+	bool differ = false;
+	uint64_t first = 0;
+
+	for (gsize i = 0; i < g_variant_n_children(cpus); i++) {
+		g_autoptr(GVariant) cpu = g_variant_get_child_value(cpus, i);
+
+		first = i ? first : number(cpu, "ring_bytes");
+		differ |= number(cpu, "ring_bytes") != first;
+	}
+	return differ;
+}
+
 static void print_rings(GVariant *t, GVariant *cpus)
 {
 	/* A session that is older than we are does not say it. */
 	if (*text(t, "ring_mode"))
-		printf("rings:       %" G_GSIZE_FORMAT " of %" PRIu64 " KiB, mode %s\n",
-		       g_variant_n_children(cpus), number(t, "ring_bytes") / 1024,
-		       text(t, "ring_mode"));
+		printf("rings:       %" G_GSIZE_FORMAT " of %s%" PRIu64 " KiB, mode %s\n",
+		       g_variant_n_children(cpus), sizes_differ(cpus) ? "up to " : "",
+		       number(t, "ring_bytes") / 1024, text(t, "ring_mode"));
 }
 
 /* `what`: "session" or "source". */

@@ -23,6 +23,8 @@
 #define USER_FILTER_BYTES (256u << 10)
 #define USER_DESC_BYTES (512u << 10)
 #define USER_RING_BYTES (256u << 10)
+#define GUEST_RINGS_ROOM (64ull << 20) /* for rings that may grow, unless somebody asks */
+#define HOSTED_RINGS_ROOM (256ull << 20)
 
 enum kind { KIND_KVM, KIND_QEMU, KIND_HOSTED };
 
@@ -96,6 +98,25 @@ static int choose_kind(const struct rs_machine_config *config, enum kind *out, s
 	return 0;
 }
 
+/*
+ * What rings may become, if nobody has asked: eight times as much, as far as address space is not
+ * wasted. Pages that nobody has written take no memory. 0: they stay as they are.
+ */
+static uint64_t ring_max(const struct rs_machine_config *config, enum kind kind, uint32_t cpus)
+{
+	const uint64_t least = rs_region_round_up(config->ring_bytes);
+	const uint64_t room = kind == KIND_HOSTED ? HOSTED_RINGS_ROOM : GUEST_RINGS_ROOM;
+	uint64_t max = 8 * least;
+
+	if (config->ring_max)
+		return config->ring_max;
+	while (max > least && max / RS_RING_PAGE_MIN > RS_RING_PAGES_MAX)
+		max /= 2;
+	while (max > least && 2 * max * cpus > room)
+		max /= 2;
+	return 2 * max * cpus > room ? 0 : max;
+}
+
 /* The region of the kernel, or of the program that we start. */
 static struct rs_region_config main_region(const struct rs_machine_config *config, enum kind kind,
 					   uint32_t cpus)
@@ -103,6 +124,7 @@ static struct rs_region_config main_region(const struct rs_machine_config *confi
 	struct rs_region_config region = {
 		.vcpus = cpus,
 		.ring_bytes = config->ring_bytes,
+		.ring_max = ring_max(config, kind, cpus),
 		.ring_mode = config->ring_mode,
 		.hcall_channel = RS_CHANNEL_MAILBOX,
 		.doorbell_channel = RS_CHANNEL_NONE,
@@ -141,10 +163,12 @@ static struct rs_region_config user_region(const struct rs_machine_config *confi
 	};
 
 	/* In a guest, regions take address space, and all of them are one BAR. */
-	if (kind != KIND_HOSTED)
+	if (kind != KIND_HOSTED) {
 		region.ring_bytes = MIN(region.ring_bytes, USER_RING_BYTES);
-	else
-		region.control_flags |= RS_CONTROL_HELD;
+		return region;
+	}
+	region.ring_max = ring_max(config, kind, cpus);
+	region.control_flags |= RS_CONTROL_HELD;
 	return region;
 }
 

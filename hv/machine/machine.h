@@ -50,6 +50,7 @@ struct rs_machine_config {
 	uint32_t cpus;       /* 0: 2 for a guest, all of the host's for a program */
 	uint64_t memory;     /* bytes; 0: a default */
 	uint64_t ring_bytes; /* per vCPU */
+	uint64_t ring_max;   /* what that may become while it runs; 0: a default */
 	uint32_t ring_mode;
 	/* Regions for processes. RS_MACHINE_USERS_DEFAULT: 4 in a guest, 16 on this host. */
 	uint32_t users;

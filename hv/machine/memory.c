@@ -123,6 +123,7 @@ static int lay_out(int fd, const struct rs_machine_memory_wish *wish, struct rs_
 		.size = wish->size,
 		.vcpus = cpus_of(wish),
 		.ring_bytes = wish->ring_bytes,
+		.ring_max = wish->ring_max,
 		.users = wish->users,
 	};
 	struct rs_fit fit;
@@ -170,7 +171,7 @@ static char *find_fault(const struct rs_regions *regions, const struct rs_machin
 {
 	g_autoptr(RsTraceRegion) region = NULL;
 	const struct rs_region_header *h;
-	uint64_t ring;
+	uint64_t ring, max;
 	uint32_t index;
 
 	if (!find_kernel(regions, &index) || rs_regions_map(regions, index, &region, NULL))
@@ -184,6 +185,10 @@ static char *find_fault(const struct rs_regions *regions, const struct rs_machin
 				       h->ring_count);
 	if (wish->ring_bytes && rs_region_round_up(wish->ring_bytes) != ring)
 		return g_strdup_printf("its rings have %" PRIu64 " KiB each", ring >> 10);
+	max = (uint64_t)h->ring_room * h->ring_page_size;
+	if (wish->ring_max > max)
+		return max ? g_strdup_printf("its rings can become %" PRIu64 " KiB each", max >> 10)
+			   : g_strdup("the size of its rings cannot change");
 	if (wish->ring_mode != RS_MACHINE_MODE_DEFAULT && wish->ring_mode != h->ring_mode)
 		return g_strdup("its rings have the other mode");
 	if (wish->users != RS_FIT_USERS_DEFAULT && wish->users != count_users(regions))

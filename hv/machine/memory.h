@@ -23,6 +23,7 @@ struct rs_machine_memory_wish {
 	uint32_t cpus;    /* rings at least; 0: as many as there are, else as this host has CPUs */
 	/* For the next four a value other than the default asks for a new layout if it differs. */
 	uint64_t ring_bytes; /* 0: what fits */
+	uint64_t ring_max;   /* what that may become while it runs; 0: it stays as it is */
 	uint32_t ring_mode;  /* RS_MACHINE_MODE_DEFAULT: overwrite */
 	uint32_t users;      /* RS_FIT_USERS_DEFAULT: what fits */
 	uint64_t origin_ns;  /* of a new layout: as in struct rs_region_config */

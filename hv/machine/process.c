@@ -309,10 +309,18 @@ bool rs_machine_process_waits(const char *via)
 
 /* ---- laying it out ---- */
 
-static uint64_t size_for(const struct rs_machine_memory_wish *memory, uint32_t cpus)
+/* What rings may become. Pages that nobody has written take no memory. */
+static uint64_t ring_max(const struct rs_machine_memory_wish *memory)
 {
 	uint64_t ring = memory->ring_bytes ? memory->ring_bytes : DEFAULT_RING;
-	uint64_t size = TABLES + cpus * (rs_region_round_up(ring) + RING_TABLES);
+	uint64_t max = MIN(8 * ring, (uint64_t)RS_RING_PAGES_MAX * RS_RING_PAGE_MIN);
+
+	return rs_region_round_up(MAX(ring, memory->ring_max ? memory->ring_max : max));
+}
+
+static uint64_t size_for(const struct rs_machine_memory_wish *memory, uint32_t cpus)
+{
+	uint64_t size = TABLES + cpus * (2 * ring_max(memory) + RING_TABLES);
 
 	return size - size % RS_REGION_ALIGN;
 }
@@ -348,6 +356,7 @@ static int plan(const struct process *process, const struct rs_machine_memory_wi
 	struct rs_fit_wish wish = {
 		.vcpus = memory->cpus ? memory->cpus : (uint32_t)CLAMP(here, 1, (long)RS_MAX_CPUS),
 		.ring_bytes = memory->ring_bytes,
+		.ring_max = ring_max(memory),
 	};
 	int ret = give_size(process, size_for(memory, wish.vcpus), size, err);
 

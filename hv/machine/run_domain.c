@@ -101,6 +101,7 @@ static int choose_mib(const struct rs_machine_config *config, uint32_t cpus, uin
 	struct rs_fit_wish wish = {
 		.vcpus = cpus,
 		.ring_bytes = config->ring_bytes,
+		.ring_max = config->ring_max,
 		.users = config->users,
 	};
 	struct rs_fit fit;
@@ -317,6 +318,7 @@ static int take(struct start *start, int serial, struct rs_machine *out, struct 
 		.run_dir = config->run_dir,
 		.name = config->name,
 		.memory = {.ring_bytes = config->ring_bytes,
+			   .ring_max = config->ring_max,
 			   .ring_mode = config->ring_mode,
 			   .users = config->users,
 			   .origin_ns = config->origin_ns,

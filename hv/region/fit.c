@@ -44,6 +44,7 @@ static uint64_t size_of(const struct rs_region_config *config, uint64_t ring_byt
 	struct rs_region_header header;
 
 	one.ring_bytes = ring_bytes;
+	one.ring_max = config->ring_max ? MAX(config->ring_max, ring_bytes) : 0;
 	return rs_region_lay_out(&one, &header, NULL) ? UINT64_MAX : header.region_size;
 }
 
@@ -121,13 +122,21 @@ static unsigned int grade(const struct rs_fit_wish *wish, const struct rs_fit *f
 	return fit->users ? 3 + (fit->users == USERS) : 2;
 }
 
+static struct rs_fit empty_fit(const struct rs_fit_wish *wish)
+{
+	return (struct rs_fit){
+		.main = {.vcpus = wish->vcpus, .ring_max = wish->ring_max},
+		.user.vcpus = wish->vcpus,
+	};
+}
+
 /* Memory that would be enough. */
 static uint64_t enough(const struct rs_fit_wish *wish)
 {
 	struct rs_fit_wish more = *wish;
 
 	for (more.size = RS_FIT_MIN_BYTES; more.size < 1ull << 40; more.size *= 2) {
-		struct rs_fit fit = {.main.vcpus = wish->vcpus, .user.vcpus = wish->vcpus};
+		struct rs_fit fit = empty_fit(wish);
 
 		if (fit_level(&more, LEVELS - 1, &fit))
 			break;
@@ -137,7 +146,7 @@ static uint64_t enough(const struct rs_fit_wish *wish)
 
 int rs_region_fit(const struct rs_fit_wish *wish, struct rs_fit *out, struct rs_error *err)
 {
-	const struct rs_fit none = {.main.vcpus = wish->vcpus, .user.vcpus = wish->vcpus};
+	const struct rs_fit none = empty_fit(wish);
 	struct rs_fit fit, best = none;
 	unsigned int found = 0;
 
@@ -147,11 +156,13 @@ int rs_region_fit(const struct rs_fit_wish *wish, struct rs_fit *out, struct rs_
 	if (wish->users != RS_FIT_USERS_DEFAULT && wish->users >= RS_MAX_REGIONS)
 		return rs_error_set(err, EINVAL, "%u regions for processes: at most %u",
 				    wish->users, RS_MAX_REGIONS - 1);
-	if (wish->ring_bytes && size_of(&none.main, wish->ring_bytes) == UINT64_MAX) {
+	if ((wish->ring_bytes || wish->ring_max) &&
+	    size_of(&none.main, wish->ring_bytes ? wish->ring_bytes : wish->ring_max) ==
+		    UINT64_MAX) {
 		struct rs_region_config one = none.main;
 		struct rs_region_header header;
 
-		one.ring_bytes = wish->ring_bytes;
+		one.ring_bytes = wish->ring_bytes ? wish->ring_bytes : wish->ring_max;
 		return rs_region_lay_out(&one, &header, err);
 	}
 	for (unsigned int level = 0; wish->size >= RS_FIT_MIN_BYTES && level < LEVELS; level++) {
@@ -167,5 +178,7 @@ int rs_region_fit(const struct rs_fit_wish *wish, struct rs_fit *out, struct rs_
 				    " KiB, and %u vCPUs need %" G_GUINT64_FORMAT " KiB",
 				    wish->size >> 10, wish->vcpus, enough(wish) >> 10);
 	*out = best;
+	if (wish->ring_max)
+		out->main.ring_max = MAX(wish->ring_max, out->main.ring_bytes);
 	return 0;
 }

@@ -16,6 +16,7 @@ struct rs_fit_wish {
 	uint64_t size;       /* bytes of the memory, a multiple of RS_REGION_ALIGN */
 	uint32_t vcpus;      /* 1..RS_MAX_CPUS */
 	uint64_t ring_bytes; /* of a vCPU; 0: what fits, up to 1 MiB */
+	uint64_t ring_max;   /* what that may become while it runs; 0: it stays as it is */
 	uint32_t users;      /* regions for processes; RS_FIT_USERS_DEFAULT: what fits, up to 4 */
 };
 

@@ -169,13 +169,6 @@ static const char *ring_mode(const struct rs_source *source)
 										   : "overwrite";
 }
 
-static uint64_t ring_bytes(const struct rs_source *source)
-{
-	const struct rs_region_header *header = &rs_source_region(source)->header;
-
-	return (uint64_t)header->ring_pages * header->ring_page_size;
-}
-
 GVariant *rs_row_source(const struct rs_source *source)
 {
 	g_autofree char *path = rs_source_join_path(source);
@@ -191,7 +184,9 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add(&b, "joined", g_variant_new_boolean(rs_source_joined(source)));
 	add_text(&b, "ring_mode", ring_mode(source));
 	add(&b, "rings", g_variant_new_uint32(rs_source_region(source)->header.ring_count));
-	add_u64(&b, "ring_bytes", ring_bytes(source));
+	add_u64(&b, "ring_bytes", rs_source_ring_bytes(source));
+	if (rs_source_ring_max(source))
+		add_u64(&b, "ring_max", rs_source_ring_max(source));
 	if (rs_source_machine(source))
 		add(&b, "machine",
 		    g_variant_new_uint32(rs_source_number(rs_source_machine(source))));
@@ -441,7 +436,7 @@ static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
 	if (s->clock_error_ns != UINT64_MAX)
 		add_u64(b, "clock_error_ns", s->clock_error_ns);
 	add_text(b, "ring_mode", ring_mode(source));
-	add_u64(b, "ring_bytes", ring_bytes(source));
+	add_u64(b, "ring_bytes", rs_source_ring_bytes(source));
 	add_u64(b, "generation", s->generation);
 	add_u64(b, "applied_generation", s->applied_generation);
 }
@@ -495,6 +490,7 @@ void rs_row_add_cpus(GVariantBuilder *all, const struct rs_source *source,
 		add_u64(&b, "overrun", c.overrun);
 		add_u64(&b, "dropped", c.dropped);
 		add_u64(&b, "too_large", c.too_large);
+		add_u64(&b, "ring_bytes", c.ring_bytes);
 		add_u64(&b, "skipped_pages", c.skipped);
 		add_u64(&b, "bytes", c.bytes);
 		add_u64(&b, "written", c.written);

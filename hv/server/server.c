@@ -373,6 +373,26 @@ static gboolean on_set_ring_mode(RsDBusSession1 *object, GDBusMethodInvocation *
 	return TRUE;
 }
 
+static gboolean on_set_ring_size(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				 guint64 bytes, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_rings_change change;
+	struct rs_error err = {0};
+	GVariantBuilder more;
+
+	if (!may_control(server, invocation, options))
+		return TRUE;
+	if (rs_session_set_ring_bytes(server->session, bytes, &change, &err))
+		return rs_server_give_error(invocation, &err);
+	g_variant_builder_init(&more, G_VARIANT_TYPE_VARDICT);
+	g_variant_builder_add(&more, "{sv}", "changed", g_variant_new_uint32(change.changed));
+	g_variant_builder_add(&more, "{sv}", "offered", g_variant_new_uint32(change.offered));
+	g_variant_builder_add(&more, "{sv}", "held", g_variant_new_uint32(change.held));
+	rs_dbus_session1_complete_set_ring_size(object, invocation, g_variant_builder_end(&more));
+	return TRUE;
+}
+
 static gboolean on_set_frozen(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			      gboolean frozen, GVariant *options, gpointer data)
 {
@@ -672,6 +692,7 @@ static void connect_methods(struct rs_server *server)
 		{"handle-pause", G_CALLBACK(on_pause)},
 		{"handle-resume", G_CALLBACK(on_resume)},
 		{"handle-set-ring-mode", G_CALLBACK(on_set_ring_mode)},
+		{"handle-set-ring-size", G_CALLBACK(on_set_ring_size)},
 		{"handle-set-frozen", G_CALLBACK(on_set_frozen)},
 		{"handle-clear-rings", G_CALLBACK(on_clear_rings)},
 		{"handle-stop", G_CALLBACK(on_stop)},

@@ -157,6 +157,7 @@ static int make_region(struct rs_session *session, const struct rs_session_host 
 	const struct rs_region_config config = {
 		.vcpus = MIN(exit_rings(session) + 1, RS_MAX_CPUS),
 		.ring_bytes = wish->ring_bytes,
+		.ring_max = 8 * wish->ring_bytes,
 		.ring_mode = wish->ring_mode,
 		.event_capacity = HOST_EVENTS,
 		.filter_bytes = HOST_FILTER_BYTES,

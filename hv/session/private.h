@@ -91,7 +91,9 @@ struct say_credit {
 
 struct rs_source {
 	struct rs_session *session;
-	uint32_t number;           /* in the session; never another source's */
+	uint32_t number;       /* in the session; never another source's */
+	uint64_t ring_changes; /* of the size of its rings, when we looked last */
+	gint64 rings_calm_at;  /* from when on another change may drop what the last one has left */
 	struct rs_source *machine; /* in whose memory it joined; NULL: it did not join */
 	unsigned int holds;        /* rs_source_hold() */
 	char *name, *kernel, *journal, *via;
@@ -185,9 +187,10 @@ struct rs_session {
 	uint32_t laters_made;     /* so far: the number of the newest */
 	uint32_t follow_ms;       /* for which an agent that has to follow is waited for */
 	bool started;
-	bool frozen;  /* nothing is recorded */
-	bool paused;  /* by hand */
-	bool stirred; /* somebody else has paused a guest, or let it run on: to be told */
+	uint64_t ring_bytes; /* that each ring is to have; 0: as they were laid out */
+	bool frozen;         /* nothing is recorded */
+	bool paused;         /* by hand */
+	bool stirred;        /* somebody else has paused a guest, or let it run on: to be told */
 	bool detached;
 };
 
@@ -245,6 +248,10 @@ uint64_t rs_session_turned_away(const struct rs_source *machine);
 /* The machine has booted again, so all processes in it are gone. */
 void rs_session_machine_rebooted(struct rs_source *machine);
 void rs_session_free_memory(gpointer memory);
+/* Goes on with the change of the size of a source's rings. Adds to *sum, unless that is NULL. */
+void rs_source_tend_rings(struct rs_source *source, struct rs_rings_change *sum);
+/* As rs_regions_set_ring_bytes(), of all memories. */
+void rs_members_set_ring_bytes(struct rs_session *session, uint64_t bytes);
 /* As rs_regions_set_ring_mode(), of all memories. */
 int rs_members_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
 

@@ -31,6 +31,7 @@ static void look_at(struct rs_source *source, gint64 now)
 	rs_session_share_clocks(source);
 	rs_clock_check(source->clock);
 	rs_source_sites_tend(source);
+	rs_source_tend_rings(source, NULL);
 	source->refresh_at = now + POLL_REFRESH_MS * 1000;
 }
 

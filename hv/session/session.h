@@ -197,6 +197,7 @@ struct rs_cpu_stat {
 	uint64_t overrun;              /* records overwritten */
 	uint64_t dropped;              /* records refused */
 	uint64_t too_large;            /* records cut */
+	uint64_t ring_bytes;           /* that its ring has now */
 	uint64_t skipped;              /* pages skipped */
 	uint64_t bytes;                /* that can still be read */
 	uint64_t written;              /* records ever reserved */
@@ -438,6 +439,26 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err);
  * -ESHUTDOWN. Others: a region cannot be mapped, and some rings have the new mode.
  */
 int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
+
+/* How far a change of the rings' size has come, over all sources. */
+struct rs_rings_change {
+	uint32_t changed; /* rings that have that size */
+	uint32_t offered; /* rings that get it when they next switch the page */
+	uint32_t held;    /* rings that wait until what they held before was read or has aged */
+};
+
+/*
+ * Bytes of each ring from now on, of all sources, and of those that come:
+ * docs/adr/0035-ring-size.md. A source that joined gets as much as it can have. What is lost
+ * meanwhile is counted. -EINVAL: a source cannot have so much, or so little. -ENOTSUP: the memory
+ * of one has no room for a change, or its agent does not follow. Then nothing has changed.
+ * -ESHUTDOWN.
+ */
+int rs_session_set_ring_bytes(struct rs_session *session, uint64_t bytes,
+			      struct rs_rings_change *out, struct rs_error *err);
+/* Bytes of the largest of a source's rings now, and what they can become; 0: nothing else. */
+uint64_t rs_source_ring_bytes(const struct rs_source *source);
+uint64_t rs_source_ring_max(const struct rs_source *source);
 /*
  * A frozen session records nothing, whatever anybody wishes: all events are off, and so the rings
  * keep what they hold. Wishes stay, others may come, and they are in force once it thaws. The

@@ -15,6 +15,7 @@ void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_s
 		.overrun = info.overrun,
 		.dropped = info.dropped,
 		.too_large = info.too_large,
+		.ring_bytes = (uint64_t)info.pages * source->region->header.ring_page_size,
 		.skipped = info.skipped,
 		.bytes = info.bytes,
 		.written = info.records,

@@ -94,7 +94,7 @@ def test_a_quiet_session():
     r = rs('ring', '--mode', 'drop', 'q')
     check((r.code, r.out, r.err) == (0, '', ''), f'ring --mode drop: {r}')
     check(mode('q') == {'drop'} and ' mode drop' in rs('stat', 'q').out, 'stat says so')
-    check(re.search(r'^\S+ +\d+ +64  drop$', rs('ring', 'q').out, re.M), rs('ring', 'q').out)
+    check(re.search(r'^\S+ +\d+ +64 +512  drop$', rs('ring', 'q').out, re.M), rs('ring', 'q').out)
     # More than the rings can hold: they have 64 KiB each, and no event takes less than 16 bytes.
     goal = written('q') + len(figures('q')['cpus']) * (64 << 10) // 16
     wait_for('events that are read', lambda: written('q') > goal)
@@ -188,5 +188,79 @@ def test_an_observer():
     s.end()
 
 
+def sizes(name):
+    return [cpu['ring_bytes'] for cpu in figures(name)['cpus']]
+
+
+def resize(name, kib):
+    r = rs('ring', '--size', f'{kib}K', '-j', name)
+    check(r.code == 0, f'ring --size {kib}K: {r}')
+    answer = json.loads(r.out)
+    DOC.check('ringside ring', answer)
+    check(sum(answer[key] for key in ('changed', 'offered', 'held')) == len(sizes(name)), f'each ring is told of: {answer}')
+
+
+def test_size():
+    """Rings grow and shrink while the guest writes, and all is recorded or told as lost."""
+    s = Slow('s')
+    for kib in 512, 16, 128, 64, 256, 32:
+        for now in 'drop', 'overwrite':
+            check(rs('ring', '--mode', now, 's').code == 0, now)
+            resize('s', kib if now == 'drop' else 64)
+            busy = [i for i, cpu in enumerate(figures('s')['cpus']) if cpu['written']]
+            wait_for('a ring of another size', lambda: any(sizes('s')[i] == (kib if now == 'drop' else 64) << 10 for i in busy))
+            before, at = written('s'), figures('s')['cpus']
+            if now == 'drop' and kib <= 64:
+                s.reads.clear()
+                wait_for('events that are lost', lambda: total('s', 'dropped') > sum(c['dropped'] for c in at))
+                s.reads.set()
+            wait_for('more events', lambda: written('s') > before)
+    code, out, err = s.end()
+    m = SUMMARY.search(err)
+    check(code == 0 and m, f'{code}: {err[-300:]}')
+    recorded, printed, lost, dropped = (int(n or 0) for n in m.groups())
+    check(recorded + dropped == printed + lost, f'it adds up: {m[0]}')
+    told = sum(map(int, re.findall(rb'^(?:\S+ )?CPU:\d+ \[LOST (\d+) EVENTS\]$', out, re.M)))
+    check(told == lost, f'each loss is told in its place: {told} of {lost}')
+
+
+def test_size_without_a_loss():
+    """A recording has each event, whatever becomes of the rings."""
+    with tempfile.NamedTemporaryFile(suffix='.trace') as f:
+        s = start('w', '-q', '--mode', 'drop')
+        recording = rs.start('record', '-s', 'w', '-o', f.name, '-q', '--force', stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for('a recording', lambda: 'recorder' in rs('ps').out or f.tell() or json.loads(rs('ring', '-j', 'w').out))
+        for kib in 256, 512, 128, 512, 64:
+            resize('w', kib)
+            before = written('w')
+            wait_for('events', lambda: written('w') > before + 500)
+        check(total('w', 'dropped') == 0 or KIND == 'tcg', f'none was refused: {figures("w")["cpus"]}')
+        recording.send_signal(signal.SIGINT)
+        check(recording.wait(60) == 0, 'the recording ends')
+        rows = [json.loads(line) for line in rs('report', '--json', f.name).out.splitlines()]
+        check(len(rows) > 2000, f'{len(rows)} events')
+        check(sum(row.get('lost', 0) for row in rows) <= total('w', 'dropped'), 'none was lost but what was refused')
+        check(rs('stop', '-s', 'w').code == 0, 'stop')
+        s.end()
+
+
+def test_size_refused():
+    """What cannot be had is said, and nothing changes."""
+    s = start('r', '-q')
+    for size, code, text in (('1G', 2, 'its rings can have 16 KiB to 512 KiB each'), ('1K', 2, 'its rings can have'),
+                             ('nix', 2, 'nix'), ('-1', 2, '-1')):
+        r = rs('ring', '--size', size, 'r')
+        check(r.code == code and text in r.err, f'--size {size}: {r}')
+    check(set(sizes('r')) == {64 << 10}, 'nothing has changed')
+    r = rs('ring', '--size', '100K', 'r')
+    check(r.code == 0 and 'that size' in r.out, f'rounded up: {r}')
+    wait_for('a ring of 128 KiB', lambda: max(sizes('r')) == 128 << 10)
+    check(rs('stop', '-s', 'r').code == 0, 'stop')
+    s.end()
+    r = rs(*arguments('n', '--ring-max', '32K', '-n', '1'))
+    check(r.code != 0 and 'the rings are larger than they may become' in r.err, f'--ring-max: {r}')
+
+
 need(KIND)
-run_tests([test_a_quiet_session, test_clear, test_nothing_is_lost_uncounted, test_an_observer], sys.argv[4:])
+run_tests([test_a_quiet_session, test_clear, test_nothing_is_lost_uncounted, test_an_observer, test_size,
+           test_size_without_a_loss, test_size_refused], sys.argv[4:])
