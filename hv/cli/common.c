@@ -164,7 +164,8 @@ GVariant *rs_cli_wish_options(const char *owner, bool ahead)
 	return g_variant_dict_end(&dict);
 }
 
-void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many)
+void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many,
+		       const char *what_thawed)
 {
 	g_autofree char **names = NULL;
 	g_autofree char *list = NULL;
@@ -174,6 +175,8 @@ void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_ma
 	    !g_variant_lookup(more, "kept_for", "^a&s", &names))
 		return;
 	list = g_strjoinv(", ", names);
+	if (rs_cli_says_frozen(more))
+		what_one = what_many = what_thawed;
 	printf("; %u %s %s", kept, kept == 1 ? what_one : what_many, list);
 }
 
@@ -190,6 +193,27 @@ bool rs_cli_tell_problems(char **problems)
 	for (char **problem = problems; *problem; problem++)
 		rs_cli_fail(0, "%s", *problem);
 	return *problems;
+}
+
+bool rs_cli_says_frozen(GVariant *more)
+{
+	gboolean frozen = FALSE;
+
+	return g_variant_lookup(more, "frozen", "b", &frozen) && frozen;
+}
+
+bool rs_cli_is_frozen(RsDBusSession1 *session)
+{
+	g_autoptr(GVariant) sources = NULL, more = NULL;
+
+	return rs_dbus_session1_call_sources_sync(session, rs_trace_client_no_options(), &sources,
+						  &more, NULL, NULL) &&
+	       rs_cli_says_frozen(more);
+}
+
+void rs_cli_tell_frozen(const char *session)
+{
+	rs_cli_fail(0, "frozen: nothing is recorded until ringside ring --thaw %s", session);
 }
 
 /* "'irq:*', 'sched:*', 3 more", as globs that a shell leaves alone. "" if there are none. */

@@ -90,6 +90,11 @@ static void hint_off(RsDBusSession1 *session)
 	if (!rs_dbus_session1_call_stat_sync(session, rs_trace_client_no_options(), &totals, NULL,
 					     NULL, NULL))
 		return;
+	/* Its events are off for that reason, whatever was enabled. */
+	if (rs_cli_says_frozen(totals)) {
+		rs_cli_tell_frozen(rs_dbus_session1_get_name(session));
+		return;
+	}
 	g_variant_lookup(totals, "events_enabled", "t", &on);
 	if (on || g_strcmp0(rs_dbus_session1_get_state(session), "running") != 0 ||
 	    !rs_dbus_session1_call_list_sync(session, "", rs_trace_client_no_options(), &events,

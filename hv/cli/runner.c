@@ -349,7 +349,9 @@ static void hint_off(const struct runner *runner)
 	if (config->enable || config->quiet || (config->json && runner->out_fd == STDOUT_FILENO))
 		return;
 	rs_session_stat(runner->session, &stat);
-	if (stat.events_on)
+	if (stat.frozen)
+		rs_cli_tell_frozen(rs_session_name(runner->session));
+	if (stat.frozen || stat.events_on)
 		return;
 	list = rs_session_list(runner->session, NULL);
 	for (guint i = 0; i < list->len; i++)

@@ -110,6 +110,8 @@ void rs_top_append_json(const struct rs_top_view *view, const RsTraceTopPage *pa
 	if (view->event_ns >= 0)
 		rs_json_real(out, "event_ns", view->event_ns);
 	rs_json_number(out, "paused_ns", paused_in_all(view));
+	if (view->frozen)
+		rs_json_true(out, "frozen");
 	rs_json_end(out);
 }
 
@@ -121,6 +123,8 @@ static char *sums(const struct rs_top_view *view, const RsTraceTopPage *page)
 	GString *out = g_string_new(view->session);
 	const double cost = share(&page->now, page);
 
+	if (view->frozen)
+		g_string_append_printf(out, ": frozen (ringside ring --thaw %s)", view->session);
 	if (!page->interval_ns) {
 		g_string_append(out, ": the first interval has begun");
 		return g_string_free(out, FALSE);

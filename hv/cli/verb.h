@@ -84,13 +84,20 @@ void rs_cli_print_pending(const char *glob, bool ahead);
 int rs_cli_fail_wish(GError *error);
 /*
  * Appends "; 2 WHAT a, b" when an answer's last dictionary says that others keep events as they
- * are.
+ * are. `what_thawed`: of one or many, in a frozen session.
  */
-void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many);
+void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many,
+		       const char *what_thawed);
 /* Tells what is hardly meant in an expression that is good. */
 void rs_cli_tell_doubt(const char *expression);
 /* Prints each problem of an answer as rs_cli_fail() does. True: there is one: done in part. */
 bool rs_cli_tell_problems(char **problems);
+/* Whether the session is, as it says now. */
+bool rs_cli_is_frozen(RsDBusSession1 *session);
+/* Whether a dictionary of an answer says so. */
+bool rs_cli_says_frozen(GVariant *more);
+/* Tells that it is, and what thaws it. */
+void rs_cli_tell_frozen(const char *session);
 /*
  * Tells that nothing will be seen, since no event is on, and what can be switched on. `systems`: of
  * the events that there are, in any order and any number of times. `runs`: this process is the

@@ -10,6 +10,11 @@ struct wish {
 	int stack;
 };
 
+/* What has come of all globs so far. */
+struct outcome {
+	bool part, frozen;
+};
+
 static GVariant *enable_options(const struct wish *wish)
 {
 	GVariantDict dict;
@@ -22,21 +27,23 @@ static GVariant *enable_options(const struct wish *wish)
 }
 
 static int enable_one(RsDBusSession1 *session, const struct wish *wish, const char *glob,
-		      bool *part)
+		      struct outcome *outcome)
 {
+	g_autoptr(GVariant) more = NULL;
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 	gboolean pending;
 	guint touched;
 
 	if (!rs_dbus_session1_call_enable_sync(session, glob, enable_options(wish), &touched,
-					       &pending, &problems, NULL, NULL, &error))
+					       &pending, &problems, &more, NULL, &error))
 		return rs_cli_fail_wish(error);
 	if (!wish->quiet && pending)
 		rs_cli_print_pending(glob, wish->ahead);
 	else if (!wish->quiet)
 		printf("%s: %u event%s enabled\n", glob, touched, touched == 1 ? "" : "s");
-	*part |= rs_cli_tell_problems(problems);
+	outcome->part |= rs_cli_tell_problems(problems);
+	outcome->frozen |= rs_cli_says_frozen(more);
 	return RS_CLI_OK;
 }
 
@@ -51,12 +58,12 @@ static void print_off(const char *glob, guint touched, GVariant *more)
 		       touched == 1 ? "" : "s");
 	else
 		printf("%s: %u event%s off", glob, touched, touched == 1 ? " is" : "s are");
-	rs_cli_print_kept(more, "stays on for", "stay on for");
+	rs_cli_print_kept(more, "stays on for", "stay on for", "will be on again for");
 	printf("\n");
 }
 
 static int disable_one(RsDBusSession1 *session, const struct wish *wish, const char *glob,
-		       bool *part)
+		       struct outcome *outcome)
 {
 	g_autoptr(GVariant) more = NULL;
 	g_auto(GStrv) problems = NULL;
@@ -71,7 +78,8 @@ static int disable_one(RsDBusSession1 *session, const struct wish *wish, const c
 		printf("%s: what comes stays off\n", glob);
 	else if (!wish->quiet)
 		print_off(glob, touched, more);
-	*part |= rs_cli_tell_problems(problems);
+	outcome->part |= rs_cli_tell_problems(problems);
+	outcome->frozen |= rs_cli_says_frozen(more);
 	return RS_CLI_OK;
 }
 
@@ -96,7 +104,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
-	bool part = false;
+	struct outcome outcome = {0};
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
@@ -113,10 +121,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		g_auto(GStrv) globs = rs_cli_select_globs(&select, argv[i]);
 
 		for (char **glob = globs; *glob && code == RS_CLI_OK; glob++)
-			code = enables ? enable_one(session, &wish, *glob, &part)
-				       : disable_one(session, &wish, *glob, &part);
+			code = enables ? enable_one(session, &wish, *glob, &outcome)
+				       : disable_one(session, &wish, *glob, &outcome);
 	}
-	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
+	if (outcome.frozen && !wish.quiet)
+		rs_cli_tell_frozen(rs_dbus_session1_get_name(session));
+	return code == RS_CLI_OK && outcome.part ? RS_CLI_FAILED : code;
 }
 
 const struct rs_verb rs_verb_enable = {

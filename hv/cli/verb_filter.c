@@ -5,24 +5,32 @@
 
 #include <stdio.h>
 
+/* What has come of all filters so far. */
+struct outcome {
+	bool part, frozen;
+};
+
 static int clear(RsDBusSession1 *session, const char *owner, const char *glob, bool quiet,
-		 bool *part)
+		 struct outcome *outcome)
 {
+	g_autoptr(GVariant) more = NULL;
 	g_auto(GStrv) problems = NULL;
 	GError *error = NULL;
 	guint touched;
 
 	if (!rs_dbus_session1_call_clear_filter_sync(session, glob, rs_cli_owner_options(owner),
-						     &touched, NULL, &problems, NULL, NULL, &error))
+						     &touched, NULL, &problems, &more, NULL,
+						     &error))
 		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		printf("%s: no filter on %u event%s\n", glob, touched, touched == 1 ? "" : "s");
-	*part |= rs_cli_tell_problems(problems);
+	outcome->part |= rs_cli_tell_problems(problems);
+	outcome->frozen |= rs_cli_says_frozen(more);
 	return RS_CLI_OK;
 }
 
 static int set(RsDBusSession1 *session, const char *owner, const char *text, bool ahead, bool quiet,
-	       bool *part)
+	       struct outcome *outcome)
 {
 	g_autoptr(GVariant) more = NULL;
 	g_autofree char *glob = NULL, *expression = NULL;
@@ -35,7 +43,7 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 	if (rs_session_split_filter(text, &glob, &expression, &err))
 		return rs_cli_fail_error(&err);
 	if (!*expression)
-		return clear(session, owner, glob, quiet, part);
+		return clear(session, owner, glob, quiet, outcome);
 	if (!rs_dbus_session1_call_set_filter_sync(session, glob, expression,
 						   rs_cli_wish_options(owner, ahead), &touched,
 						   &pending, &problems, &more, NULL, &error))
@@ -52,10 +60,12 @@ static int set(RsDBusSession1 *session, const char *owner, const char *text, boo
 			printf("; %u without its fields %s no filter", unfiltered,
 			       unfiltered == 1 ? "has" : "have");
 		rs_cli_print_kept(more, "is recorded without one for",
-				  "are recorded without one for");
+				  "are recorded without one for",
+				  "will be recorded without one for");
 		printf("\n");
 	}
-	*part |= rs_cli_tell_problems(problems);
+	outcome->part |= rs_cli_tell_problems(problems);
+	outcome->frozen |= rs_cli_says_frozen(more);
 	return RS_CLI_OK;
 }
 
@@ -74,7 +84,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
-	bool part = false;
+	struct outcome outcome = {0};
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
@@ -82,9 +92,11 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return rs_cli_usage(verb, "which filter?");
 	session = rs_cli_connect_for(verb, name, ahead, &argc, argv, &code);
 	for (int i = 1; session && i < argc && code == RS_CLI_OK; i++)
-		code = clearing ? clear(session, owner, argv[i], quiet, &part)
-				: set(session, owner, argv[i], ahead, quiet, &part);
-	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
+		code = clearing ? clear(session, owner, argv[i], quiet, &outcome)
+				: set(session, owner, argv[i], ahead, quiet, &outcome);
+	if (outcome.frozen && !quiet)
+		rs_cli_tell_frozen(rs_dbus_session1_get_name(session));
+	return code == RS_CLI_OK && outcome.part ? RS_CLI_FAILED : code;
 }
 
 const struct rs_verb rs_verb_filter = {

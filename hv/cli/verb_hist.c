@@ -17,8 +17,9 @@ struct hist {
 	char *field; /* "EVENT.FIELD" */
 	const char *by;
 	unsigned rows;
-	bool json, color, each, off; /* off: no such event was on when this began */
-	gint clear;                  /* atomic: what came so far is to be forgotten */
+	bool json, color, each;
+	bool frozen, off; /* when this began: the session was; no such event was on */
+	gint clear;       /* atomic: what came so far is to be forgotten */
 	/* These belong to the pump's thread while there is one. */
 	RsTraceHist *of;
 	uint64_t lost, since_ns;
@@ -116,9 +117,13 @@ static void append_figures(const struct hist *hist, const struct page *page, uns
 {
 	const struct rs_cli_figures figures = {.hist = hist->field, .by = hist->by};
 	g_autofree char *none =
-		g_strdup_printf("%s: no value yet%s%s", hist->field,
-				hist->off ? "; the event was off: ringside enable " : "",
-				hist->off ? hist->event : "");
+		hist->frozen
+			? g_strdup_printf("%s: no value yet; the session was frozen: ringside "
+					  "ring --thaw %s",
+					  hist->field, hist->session)
+			: g_strdup_printf("%s: no value yet%s%s", hist->field,
+					  hist->off ? "; the event was off: ringside enable " : "",
+					  hist->off ? hist->event : "");
 
 	if (page->groups)
 		rs_cli_show_hist(&figures, page->groups, false, out);
@@ -267,8 +272,11 @@ static int check(RsDBusSession1 *session, struct hist *hist)
 	code = check_field(events, fields, hist->event, field_of(hist->field));
 	if (!code && hist->by)
 		code = check_field(events, fields, hist->event, field_of(hist->by));
+	hist->frozen = rs_cli_is_frozen(session);
 	hist->off = !any_on(events);
-	if (!code && hist->off)
+	if (!code && hist->frozen)
+		rs_cli_tell_frozen(hist->session);
+	else if (!code && hist->off)
 		rs_cli_fail(0, "no event that matches '%s' is on: ringside enable %s '%s'",
 			    hist->event, hist->session, hist->event);
 	return code;

@@ -16,6 +16,7 @@
 struct shown {
 	char *state;
 	GPtrArray *sources; /* of RsTraceClientSource */
+	bool frozen;
 };
 
 /* The sources as the session's file names them. Their texts belong to `entry` and `state`. */
@@ -60,6 +61,7 @@ static struct shown look(const RsTraceRundirEntry *entry)
 	if (session) {
 		shown.state = rs_dbus_session1_dup_state(session);
 		shown.sources = rs_trace_client_sources(session, &error);
+		shown.frozen = shown.sources && rs_cli_is_frozen(session);
 	}
 	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_SILENT)) {
 		g_free(shown.state);
@@ -108,10 +110,11 @@ static void add_session(struct rs_cli_table *table, const RsTraceRundirEntry *en
 	const RsTraceClientSource *first = shown->sources->len ? shown->sources->pdata[0] : NULL;
 	g_autofree char *many = first ? g_strdup_printf("%u sources", shown->sources->len)
 				      : g_strdup("-"); /* it has not told any yet */
+	g_autofree char *state = g_strconcat(shown->state, shown->frozen ? ", frozen" : "", NULL);
 	bool one = shown->sources->len == 1;
 
 	/* Of one that has gone, another process may have the number by now. */
-	add_line(table, entry->name, shown->state, one ? first->kind : "-",
+	add_line(table, entry->name, state, one ? first->kind : "-",
 		 entry->live ? (guint32)entry->pid : 0, one ? first->kernel : many);
 	for (guint k = 0; !one && k < shown->sources->len; k++) {
 		const RsTraceClientSource *source = shown->sources->pdata[k];
@@ -181,6 +184,10 @@ static void print_json(const GPtrArray *list)
 		json_builder_begin_object(b);
 		add_text(b, "name", entry->name);
 		add_text(b, "state", shown.state);
+		if (shown.frozen) {
+			json_builder_set_member_name(b, "frozen");
+			json_builder_add_boolean_value(b, TRUE);
+		}
 		json_builder_set_member_name(b, "pid");
 		json_builder_add_int_value(b, entry->pid);
 		json_builder_set_member_name(b, "started");
@@ -269,6 +276,7 @@ const struct rs_verb rs_verb_ps = {
 	.summary = "list your sessions",
 	.details = "STATE is waiting (the guest's agent has not said hello), running, paused or "
 		   "ended;\n"
+		   "with frozen behind it, nothing is recorded until ringside ring --thaw NAME;\n"
 		   "no answer (the session's process is stopped, or busy for long);\n"
 		   "starting (it does not listen yet) or ending (it no longer does);\n"
 		   "detached (its QEMU guest runs on without it: ringside attach);\n"

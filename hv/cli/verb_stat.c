@@ -123,11 +123,18 @@ static void print_rings(GVariant *t, GVariant *cpus)
 		       number(t, "ring_bytes") / 1024, text(t, "ring_mode"));
 }
 
-/* `what`: "session" or "source". */
-static void print_text(const char *what, const char *name, const char *of, GVariant *t,
+static void print_frozen(GVariant *t, const char *session)
+{
+	if (rs_cli_says_frozen(t))
+		printf("frozen:      nothing is recorded until ringside ring --thaw %s\n", session);
+}
+
+/* Of one `source`, or of the only one that the session has (NULL). */
+static void print_text(const char *session, const char *source, const char *of, GVariant *t,
 		       GVariant *cpus)
 {
-	g_autofree char *shown = rs_trace_escape(name, -1, NULL);
+	const char *what = source ? "source" : "session";
+	g_autofree char *shown = rs_trace_escape(source ? source : session, -1, NULL);
 	g_autofree char *kernel = rs_trace_escape(of, -1, NULL);
 
 	printf("%s:%*s%s (%s, %s) %s\n", what, (int)(12 - strlen(what)), "", shown, text(t, "kind"),
@@ -135,6 +142,7 @@ static void print_text(const char *what, const char *name, const char *of, GVari
 	print_clock(t);
 	printf("events:      %" PRIu64 ", %" PRIu64 " enabled\n", number(t, "events"),
 	       number(t, "events_enabled"));
+	print_frozen(t, session);
 	print_bridge(t);
 	print_sites(t);
 	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
@@ -258,8 +266,7 @@ static int print_all(RsDBusSession1 *session, const GPtrArray *sources)
 		}
 		if (!alone && i)
 			putchar('\n');
-		print_text(alone ? "session" : "source",
-			   alone ? rs_dbus_session1_get_name(session) : source->name,
+		print_text(rs_dbus_session1_get_name(session), alone ? NULL : source->name,
 			   source->kernel, totals, cpus);
 	}
 	return RS_CLI_OK;

@@ -99,6 +99,7 @@ static void on_stat(GObject *object, GAsyncResult *result, gpointer data)
 		source = g_hash_table_lookup(top->view.sources, GUINT_TO_POINTER(asking->number));
 		if (source && g_variant_lookup(totals, "pause_total_ns", "t", &paused))
 			source->paused_ns = paused;
+		top->view.frozen = rs_cli_says_frozen(totals);
 	}
 	top->asked--;
 	g_free(asking);
@@ -201,6 +202,7 @@ static int watch(RsDBusSession1 *session, const struct rs_cli_live *live, struct
 		rs_cli_fail(0, "the cost of an event could not be measured: %s", err.message);
 	}
 	top->view.session = rs_dbus_session1_get_name(session);
+	top->view.frozen = rs_cli_is_frozen(session);
 	top->view.sources = g_hash_table_new_full(NULL, NULL, NULL, free_source);
 	top->costs = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	top->cancellable = g_cancellable_new();

@@ -132,6 +132,8 @@ GVariant *rs_row_result(const struct rs_session_result *result)
 	}
 	if (result->unfiltered)
 		add(&b, "unfiltered", g_variant_new_uint32(result->unfiltered));
+	if (result->frozen)
+		add(&b, "frozen", g_variant_new_boolean(TRUE));
 	return g_variant_builder_end(&b);
 }
 
@@ -463,6 +465,7 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_u64(&b, "lost_nested", s->lost_nested);
 	add_u64(&b, "lost_no_ring", s->lost_no_ring);
 	add_u64(&b, "callbacks_skipped", s->callbacks_skipped);
+	add(&b, "frozen", g_variant_new_boolean(s->frozen));
 	add(&b, "self_patch", g_variant_new_boolean(s->self_patch));
 	add(&b, "bridge", g_variant_new_boolean(s->bridge));
 	add_u64(&b, "exits", s->target.exits);

@@ -643,11 +643,10 @@ static void note_outcome(struct rs_asking *asking, const struct part *part)
 			rs_wishes_of(&plan->source->events[plan->id].wishes, owner);
 
 		result->unfiltered += asking->expression && !(wish && wish->filter);
-		if (asking->kind == RS_ASK_DISABLE && plan->on)
+		if (asking->kind == RS_ASK_DISABLE)
 			rs_result_keep(result, plan, NULL);
-		/* Another owner wants everything, although this one set a filter. */
-		if (asking->kind == RS_ASK_FILTER && wish && wish->wanted && wish->program &&
-		    !plan->program && !plan->overfull)
+		/* Another owner may want everything, although this one set a filter. */
+		if (asking->kind == RS_ASK_FILTER && wish && wish->wanted && wish->program)
 			rs_result_keep(result, plan, owner);
 	}
 }
@@ -725,6 +724,7 @@ static int finish(struct rs_asking *asking, struct rs_session_result *result, st
 	}
 	add_rule(asking, met);
 	*result = asking->result;
+	result->frozen = asking->session->frozen;
 	result->pending = !met && asking->glob;
 	asking->result = (struct rs_session_result){0};
 	rs_session_say_changed(asking->session);

@@ -115,19 +115,21 @@ void rs_result_keep(struct rs_session_result *result, const struct rs_plan *plan
 {
 	/* The plan was carried out, so the event has its wishes. */
 	const struct rs_wish *wish = state_of(plan)->wishes.first;
+	bool kept = false;
 
-	result->kept++;
-	if (!result->kept_for)
-		result->kept_for = g_ptr_array_new_with_free_func(g_free);
 	for (; wish; wish = wish->next) {
 		const char *name = wish->owner->name;
 
 		/* If an owner is excluded, count only those without a filter. */
 		if (wish->owner == but || !wish->wanted || (but && wish->program))
 			continue;
+		kept = true;
+		if (!result->kept_for)
+			result->kept_for = g_ptr_array_new_with_free_func(g_free);
 		if (!g_ptr_array_find_with_equal_func(result->kept_for, name, g_str_equal, NULL))
 			g_ptr_array_add(result->kept_for, g_strdup(name));
 	}
+	result->kept += kept;
 }
 
 /* ---- what shall be in force ---- */

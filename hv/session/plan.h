@@ -57,7 +57,10 @@ void rs_result_fail(struct rs_session_result *result, struct rs_source *source, 
 bool rs_source_takes_stacks(const struct rs_source *source);
 /* That they are wanted there. `result` (may be NULL) gets a problem. */
 void rs_source_tell_no_stacks(struct rs_source *source, struct rs_session_result *result);
-/* Counts an event that other owners than `but` keep as it is, and notes their names. */
+/*
+ * Counts the event if other owners than `but` (NULL: of any) want it, without a filter if there is
+ * a `but`, and notes their names.
+ */
 void rs_result_keep(struct rs_session_result *result, const struct rs_plan *plan,
 		    const struct rs_owner *but);
 

@@ -143,12 +143,14 @@ struct rs_session_result {
 	GArray *failed; /* of uint32_t, numbers of the sources in which it failed; NULL: none */
 	/*
 	 * Events that other owners keep as they are. After disable: events that stay on. After
-	 * set_filter: events that are recorded without a filter.
+	 * set_filter: events that are recorded without a filter. Of a frozen session: that will be
+	 * so once it thaws.
 	 */
 	uint32_t kept;
 	GPtrArray *kept_for; /* of char *, names of those owners; NULL: none; owned by the caller */
 	/* After set_filter: of `touched`, those without any field of it. They have none now. */
 	uint32_t unfiltered;
+	bool frozen; /* the session is: nothing of this is in force until it thaws */
 };
 
 struct rs_session_event { /* strings owned by the session, valid until it is called again */
@@ -225,6 +227,7 @@ struct rs_source_stat {
 	uint64_t callbacks_skipped;         /* likewise */
 	uint32_t generation, applied_generation;
 	bool self_patch;
+	bool frozen;         /* the session is */
 	bool bridge;         /* the guest's own tracer records, and its pages are moved: slower */
 	uint64_t hypercalls; /* of the guest */
 	uint64_t bad_hypercalls; /* refused since they were invalid */

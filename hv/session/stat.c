@@ -90,6 +90,7 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 	struct rs_target *target = source->target;
 
 	memset(out, 0, sizeof(*out));
+	out->frozen = source->session->frozen;
 	out->now_ts = rs_clock_now(source->clock);
 	if (source->started && !source->ended)
 		rs_source_refresh(source);
@@ -174,4 +175,5 @@ void rs_session_stat(struct rs_session *session, struct rs_source_stat *out)
 	out->state = rs_session_state(session);
 	out->most_work = session->turn.most;
 	out->self_patch = any && self;
+	out->frozen = session->frozen;
 }

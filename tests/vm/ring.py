@@ -138,6 +138,41 @@ def test_clear():
     s.end()
 
 
+def test_frozen():
+    """Whoever looks, or asks for something, learns that nothing is recorded, and what ends that."""
+    s = start('f', '-q')
+    glob, field = ('pool:take', 'job') if KIND == 'hosted' else ('sched:switch', 'prev_pid')
+    check(rs('ring', '--freeze', 'f').code == 0, 'freeze')
+    hint = 'frozen: nothing is recorded until ringside ring --thaw f\n'
+    for args in (['trace', '--new', '--duration', '0.2'], ['hist', glob, field, '-n', '1', '-i', '0.1'],
+                 ['enable', glob], ['filter', f'{glob}: {field} == 3'], ['filter', '-c', glob], ['disable', glob]):
+        r = rs(args[0], '-s', 'f', *args[1:])
+        check((r.code, r.err) == (0, f'ringside: {hint}'), f'{args}: {r}')
+    check('no value yet; the session was frozen: ringside ring --thaw f' in rs('hist', 'f', glob, field, '-n', '1').out, 'hist')
+    r = rs('filter', '-s', 'f', f'{glob}: {field} == 3')
+    check(r.out == f'{glob}: filter set on 1 event\n', f'nobody else wants it: {r.out}')
+    check(rs('enable', '-q', '-s', 'f', glob).err == '', 'quiet')
+    check(rs('enable', '-q', '-s', 'f', '--owner', 'view', glob).code == 0, 'another')
+    r = rs('filter', '-s', 'f', f'{glob}: {field} == 3')
+    check(r.out == f'{glob}: filter set on 1 event; 1 will be recorded without one for view\n', f'who does: {r.out}')
+    check(rs('disable', '-s', 'f', glob).out == f'{glob}: 0 of 1 event off; 1 will be on again for view\n', 'likewise')
+    check(f'\nfrozen:      {hint[8:]}' in rs('stat', 'f').out and figures('f')['frozen'] is True, 'stat')
+    check(all(row['frozen'] for row in figures('f')['sources']), 'and of its sources')
+    check(' running, frozen  ' in rs('ps').out and [row['frozen'] for row in rs.sessions()] == [True], 'ps')
+    check('f: frozen (ringside ring --thaw f): ' in rs('top', 'f', '-n', '1', '-i', '0.1').out, 'top')
+    rows = [json.loads(line) for line in rs('top', 'f', '-n', '1', '-i', '0.1', '--json').out.splitlines()]
+    check(rows[-1]['frozen'] is True, f'top: {rows}')
+    for heading, row in (('ringside top: the sums', rows[-1]), ('ringside ps', rs.sessions()[0]), ('ringside stat', figures('f'))):
+        DOC.check(heading, row)
+    check(rs('ring', '--thaw', 'f').code == 0, 'thaw')
+    shown = [rs(*args) for args in (['trace', 'f', '--duration', '0.2'], ['stat', 'f'], ['ps'], ['top', 'f', '-n', '1', '-i', '0.1'],
+                                    ['enable', '-s', 'f', glob])]
+    check(not any('frozen' in r.out + r.err for r in shown), 'that is over')
+    check('frozen' not in rs.sessions()[0] and figures('f')['frozen'] is False, 'as JSON, too')
+    check(rs('stop', '-s', 'f').code == 0, 'stop')
+    s.end()
+
+
 def last_ns(text):
     return json.loads(text.splitlines()[-1])['ns']
 
@@ -262,5 +297,5 @@ def test_size_refused():
 
 
 need(KIND)
-run_tests([test_a_quiet_session, test_clear, test_nothing_is_lost_uncounted, test_an_observer, test_size,
+run_tests([test_a_quiet_session, test_clear, test_frozen, test_nothing_is_lost_uncounted, test_an_observer, test_size,
            test_size_without_a_loss, test_size_refused], sys.argv[4:])

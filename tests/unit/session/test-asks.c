@@ -379,6 +379,45 @@ static void test_ends(struct fixture *f, gconstpointer data)
 	g_assert_cmpint(rs_session_state(f->session), ==, RS_SESSION_ENDED);
 }
 
+static void enable_for(struct fixture *f, const char *owner, const char *glob)
+{
+	rs_session_result_clear(&f->result);
+	g_assert_cmpint(rs_session_enable(f->session, owner, glob, &f->result, &f->err), ==, 0);
+}
+
+/* Answers tell of the freeze, and that an owner keeps an event only if one does. */
+static void test_frozen(struct fixture *f, gconstpointer data)
+{
+	struct rs_source_stat stat;
+
+	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
+	g_assert_false(f->result.frozen);
+	g_assert_cmpint(rs_session_set_frozen(f->session, true, NULL), ==, 0);
+	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
+	g_assert_true(f->result.frozen);
+	g_assert_cmpint(filter(f, "kern/sched:*", "a > 1"), ==, 0);
+	g_assert_true(f->result.frozen);
+	g_assert_cmpuint(f->result.touched, ==, 2);
+	g_assert_cmpuint(f->result.kept, ==, 0);
+	enable_for(f, "view", "kern/sched:switch");
+	g_assert_cmpint(filter(f, "kern/sched:*", "a > 2"), ==, 0);
+	g_assert_cmpuint(f->result.kept, ==, 1);
+	g_assert_cmpstr(f->result.kept_for->pdata[0], ==, "view");
+	g_assert_cmpuint(f->result.kept_for->len, ==, 1);
+	g_assert_cmpint(disable(f, "kern/sched:*"), ==, 0);
+	g_assert_cmpuint(f->result.kept, ==, 1);
+	rs_session_stat(f->session, &stat);
+	g_assert_true(stat.frozen && !stat.events_on);
+	rs_source_stat(f->source[1], &stat);
+	g_assert_true(stat.frozen);
+	g_assert_cmpint(rs_session_set_frozen(f->session, false, NULL), ==, 0);
+	g_assert_true(is_on(f, 0, 0) && !is_filtered(f, 0, 0) && !is_on(f, 0, 1));
+	g_assert_cmpint(enable(f, "sched:*"), ==, 0);
+	g_assert_false(f->result.frozen);
+	rs_session_stat(f->session, &stat);
+	g_assert_false(stat.frozen);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -397,6 +436,7 @@ int main(int argc, char **argv)
 		{"ends", test_ends},
 		{"pause", test_pause},
 		{"without-one", test_without_one},
+		{"frozen", test_frozen},
 		{"left-paused", test_left_paused},
 	};
 
