@@ -4,6 +4,7 @@
 #include "filter/nearest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define TABLE_FROM 8u /* symbols in an expression for which a table is made */
@@ -22,16 +23,12 @@ static const char *parse_literal(const char *text, rs_wide_t *out)
 		;
 	if (!g_ascii_isdigit(*s))
 		return "is not a number";
-	if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
+	if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
 		base = 16;
-		s += 2;
-	} else if (s[0] == '0' && s[1]) {
+	else if (s[0] == '0' && s[1])
 		base = 8;
-	}
-	if (!g_ascii_isxdigit(*s))
-		return "is not a number";
 	errno = 0;
-	value = g_ascii_strtoull(s, &end, (guint)base);
+	value = g_ascii_strtoull(s, &end, base); /* of 16 it takes the "0x" itself */
 	if (errno == ERANGE)
 		return "does not fit in 64 bits";
 	for (; parenthesis && *end == ' '; end++)
@@ -139,6 +136,16 @@ static GHashTable *table_of(const RsTraceField *field, char **parts)
 	return table;
 }
 
+/* Who joins plain numbers rarely means the bits of both. */
+static int refuse_joined(const struct rs_filter_word *word, const char *name, rs_wide_t value,
+			 struct rs_filter_error *err)
+{
+	return rs_filter_error_set(
+		err, EINVAL, word->at, word->length,
+		"'|' joins symbols, and '%s' has none; write %s%" PRIu64 ", or two terms with ||",
+		name, value < 0 ? "-" : "", (uint64_t)(value < 0 ? -value : value));
+}
+
 int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_word *word,
 		     const RsTraceField *field, const char *name, rs_wide_t *out,
 		     struct rs_filter_error *err)
@@ -167,6 +174,8 @@ int rs_filter_number(const struct rs_filter_ast *ast, const struct rs_filter_wor
 			return ret;
 		value |= part;
 	}
+	if (parts[1] && !(field && field->n_symbols))
+		return refuse_joined(word, name, value, err);
 	*out = value;
 	return 0;
 }
