@@ -25,7 +25,8 @@ typedef struct rs_cli_choice RsCliChoice; /* for g_auto() */
 		RS_CLI_CHOICE_OPTION("cpu", 0, G_OPTION_ARG_STRING, (c).cpus,                      \
 				     "Only of these vCPUs, such as 0-2,5", "LIST"),                \
 		RS_CLI_CHOICE_OPTION("comm", 0, G_OPTION_ARG_STRING, (c).comm,                     \
-				     "Only of tasks with such a name", "GLOB")
+				     "Only of tasks with such a name; !GLOB: of all others",       \
+				     "GLOB")
 #define RS_CLI_CHOICE_FEW(c) RS_CLI_CHOICE_SOME(c, "filter")
 #define RS_CLI_CHOICE_PIDS(c)                                                                      \
 	RS_CLI_CHOICE_OPTION("pid", 0, G_OPTION_ARG_STRING, (c).pids,                              \

@@ -4,6 +4,7 @@
 #include "cli/engine_print.h"
 #include "cli/engine_run.h"
 #include "cli/engine_wait.h"
+#include "filter/rs-trace-event-glob.h"
 
 #include <errno.h>
 #include <rs-trace-glob.h>
@@ -28,7 +29,7 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		{"pid", 'p', 0, G_OPTION_ARG_INT64, &a->pid,
 		 "The threads of this process, or else the one with this id", "PID"},
 		{"comm", 'c', 0, G_OPTION_ARG_STRING, &a->comm,
-		 "The threads whose name matches, with * ? [a-c]", "GLOB"},
+		 "The threads whose name matches, with * ? [a-c]; !GLOB: all others", "GLOB"},
 		{"source", 0, 0, G_OPTION_ARG_STRING, &a->source,
 		 "Only in this source of the session", "NAME"},
 		{"events", 'e', 0, G_OPTION_ARG_STRING, &a->events,
@@ -265,7 +266,7 @@ static int with_session(RsDBusSession1 *session, struct args *a, const struct rs
 			guint32 source)
 {
 	g_autoptr(RsTraceEngines) engines = rs_trace_engines_new(session);
-	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_glob_new(a->comm) : NULL;
+	g_autoptr(RsTraceGlob) glob = a->comm ? rs_trace_task_glob_new(a->comm, NULL) : NULL;
 	struct choice choice = {.args = a, .glob = glob};
 	g_autoptr(GPtrArray) threads = NULL;
 	struct rs_cli_wait wait;

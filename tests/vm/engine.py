@@ -116,6 +116,8 @@ def test_list():
     check([t['thread'] for t in rows] == sorted(t['thread'] for t in rows), 'in order of id')
     pool = rs.json('engine', '--list', '-c', 'po*', '-s', 'e')
     check([t['thread'] for t in pool] == [2, 3], f'those that are chosen: {pool}')
+    others = rs.json('engine', '--list', '-c', '!po*', '-s', 'e')
+    check({1, 4} <= {t['thread'] for t in others} and not any(t in pool for t in others), f'all but these: {others}')
     check(rs.json('engine', '--list', '-p', '2', '-s', 'e') == pool, 'a process is all of its threads')
     check(rs.json('engine', '--list', '-p', '3', '-s', 'e') == pool[1:], 'or a thread, if there is no such process')
     for args in ('-p', '99'), ('-c', 'nosuch'), ('-p', '1', '-c', 'po*'), ('-jp', '99'):

@@ -77,6 +77,7 @@ def test_choices():
     choose('a vCPU', lambda r: r['cpu'] == 1, '--cpu', '1')
     choose('tasks', lambda r: r['pid'] in (1, 3, 4, 5), '--pid', '1,3-5')
     choose('a name', lambda r: r['comm'] == name, '--comm', name.replace('[', '\\['))
+    choose('all but a name', lambda r: r['comm'] != name, '--comm', '!' + name.replace('[', '\\['))
     choose('names', lambda r: fnmatch.fnmatchcase(r['comm'], '*s*'), '--comm', '*s*')
     choose('events', lambda r: r['system'] == 'irq' or r['event'] == 'wakeup', '-e', 'irq:*,wakeup')
     choose('a number', lambda r: (number(r, 'next_pid') or 0) > 2, '-F', 'next_pid > 2')

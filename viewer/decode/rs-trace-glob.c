@@ -14,7 +14,7 @@
 struct _RsTraceGlob {
 	guint n;     /* elements; each takes one byte of the text, so a star is none */
 	guint words; /* of a set of states */
-	gboolean has_colon;
+	gboolean has_colon, inverse;
 	gboolean open;           /* it ends with a colon: in an event, anything may follow */
 	guint64 stay[WORDS_MAX]; /* states that a star lets take any byte and stay */
 	guint8 row[BYTES];       /* of each byte, its row in takes; most bytes have row 0 */
@@ -151,6 +151,15 @@ RsTraceGlob *rs_trace_glob_new(const char *pattern)
 	return glob;
 }
 
+RsTraceGlob *rs_trace_glob_new_inverse(const char *pattern)
+{
+	RsTraceGlob *glob = rs_trace_glob_new(pattern);
+
+	if (glob)
+		glob->inverse = TRUE;
+	return glob;
+}
+
 void rs_trace_glob_free(RsTraceGlob *glob)
 {
 	if (!glob)
@@ -182,7 +191,7 @@ gboolean rs_trace_glob_matches(const RsTraceGlob *glob, const char *text)
 	States states = {{1}};
 
 	advance(glob, &states, text);
-	return at_end(glob, &states);
+	return at_end(glob, &states) != glob->inverse;
 }
 
 gboolean rs_trace_glob_matches_event(const RsTraceGlob *glob, const RsTraceEvent *event)

@@ -21,6 +21,8 @@ typedef struct _RsTraceGlob RsTraceGlob;
 
 /* NULL: it is longer than RS_TRACE_GLOB_MAX. */
 RsTraceGlob *rs_trace_glob_new(const char *pattern);
+/* The same, of what the pattern does not match: for rs_trace_glob_matches() alone. */
+RsTraceGlob *rs_trace_glob_new_inverse(const char *pattern);
 /* Accepts NULL. */
 void rs_trace_glob_free(RsTraceGlob *glob);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RsTraceGlob, rs_trace_glob_free)

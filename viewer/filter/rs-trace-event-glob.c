@@ -99,14 +99,24 @@ static gboolean is_selected(const Part *part, const RsTraceEvent *event)
 
 /* ---- the whole ---- */
 
-RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error)
+/* Takes `glob` as it is, and tells that there is none. */
+static RsTraceGlob *made(RsTraceGlob *glob, GError **error)
 {
-	RsTraceGlob *glob = rs_trace_glob_new(text);
-
 	if (!glob)
 		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
 			    "a glob has more than %u bytes", RS_TRACE_GLOB_MAX);
 	return glob;
+}
+
+RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error)
+{
+	return made(rs_trace_glob_new(text), error);
+}
+
+RsTraceGlob *rs_trace_task_glob_new(const char *text, GError **error)
+{
+	return made(*text == '!' ? rs_trace_glob_new_inverse(text + 1) : rs_trace_glob_new(text),
+		    error);
 }
 
 static gboolean take_names(Part *part, const char *names, GError **error)

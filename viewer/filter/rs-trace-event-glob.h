@@ -62,6 +62,8 @@ GStrv rs_trace_event_glob_split(const char *text);
 
 /* A glob of plain names, such as those of tasks. NULL: RS_TRACE_ERROR_SELECTION, it is too long. */
 RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error);
+/* The same of tasks, as of COMM in a filter: a '!' in front inverts it, "\!a" begins with one. */
+RsTraceGlob *rs_trace_task_glob_new(const char *text, GError **error);
 
 G_END_DECLS
 

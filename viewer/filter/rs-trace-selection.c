@@ -137,7 +137,7 @@ static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *c
 		return FALSE;
 	if (config->pids && !(s->pids = rs_trace_ranges_new(config->pids, G_MAXUINT32, error)))
 		return FALSE;
-	if (config->comm && !(s->comm = rs_trace_name_glob_new(config->comm, error)))
+	if (config->comm && !(s->comm = rs_trace_task_glob_new(config->comm, error)))
 		return FALSE;
 	if (config->events && !(s->glob = rs_trace_event_glob_new(config->events, error)))
 		return FALSE;

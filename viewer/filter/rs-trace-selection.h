@@ -35,7 +35,7 @@ typedef struct {
 	gboolean strict;
 	const char *cpus;   /* "0-2,5" */
 	const char *pids;   /* likewise, of tasks */
-	const char *comm;   /* a glob */
+	const char *comm;   /* a glob; with a '!' in front, of all others */
 	const char *events; /* filter/rs-trace-event-glob.h, with commas between them */
 	const char *from;   /* filter/rs-trace-time.h: no earlier than this, */
 	const char *until;  /* and earlier than this */

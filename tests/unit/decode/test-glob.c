@@ -146,11 +146,21 @@ static void test_lengths(void)
 	}
 }
 
+static void test_inverse(void)
+{
+	g_autoptr(RsTraceGlob) glob = rs_trace_glob_new_inverse("a*");
+
+	g_assert_false(rs_trace_glob_matches(glob, "ab"));
+	g_assert_true(rs_trace_glob_matches(glob, "ba"));
+	g_assert_true(rs_trace_glob_matches(glob, ""));
+}
+
 static void test_too_long(void)
 {
 	g_autofree char *text = g_strnfill(RS_TRACE_GLOB_MAX + 1, '*');
 
 	g_assert_null(rs_trace_glob_new(text));
+	g_assert_null(rs_trace_glob_new_inverse(text));
 	g_assert_true(matches(text + 1, "a"));
 	rs_trace_glob_free(NULL);
 }
@@ -227,6 +237,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/glob/elements", test_globs);
 	g_test_add_func("/glob/events", test_events);
 	g_test_add_func("/glob/lengths", test_lengths);
+	g_test_add_func("/glob/inverse", test_inverse);
 	g_test_add_func("/glob/too-long", test_too_long);
 	g_test_add_func("/glob/bytes", test_bytes);
 	g_test_add_func("/glob/random", test_random);

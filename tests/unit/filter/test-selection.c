@@ -120,6 +120,10 @@ static void test_lists(Fixture *f, gconstpointer unused)
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.pids = "70"}), ==, "--");
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.comm = "lz*"}), ==, "sa");
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.comm = "bash"}), ==, "--");
+	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.comm = "!lz*"}), ==, "--");
+	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.comm = "!bash"}), ==, "sa");
+	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.comm = "\\!bash"}), ==, "--");
+	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.comm = "!"}), ==, "sa");
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.events = "sched:*"}), ==, "s-");
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.events = "none,all"}), ==, "-a");
 	g_assert_cmpstr(wants(f, &(RsTraceSelectionConfig){.events = "sched:,demo:all"}), ==, "sa");
