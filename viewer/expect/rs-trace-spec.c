@@ -20,7 +20,8 @@ typedef struct {
 
 /* All but what is of one case is shared by the cases. */
 struct _RsTraceSpec {
-	char *path; /* a GRefString */
+	char *path;          /* a GRefString */
+	gboolean is_profile; /* its values have names of the environment alone */
 	GPtrArray *lines;
 	GKeyFile *file;
 	GHashTable *places; /* "GROUP" or "GROUP\nKEY" -> Place */
@@ -502,6 +503,7 @@ static RsTraceSpec *spec_new(const char *path, const Group *may, GHashTable *set
 	g_autoptr(RsTraceSpec) spec = g_new0(RsTraceSpec, 1);
 
 	spec->path = g_ref_string_new(path);
+	spec->is_profile = may == of_profiles;
 	spec->file = g_key_file_new();
 	spec->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	spec->names = g_ptr_array_new_with_free_func(g_free);
@@ -671,42 +673,46 @@ static char *meaning_of(const RsTraceSpec *spec, const char *name)
 	return g_strdup(is ? is : g_getenv(name));
 }
 
-/* FALSE: the name stands for nothing. */
-static gboolean append_meaning(const RsTraceSpec *spec, const char *group, const char *key,
-			       const char *name, GString *out, GError **error)
+/* NULL: all is well. Else what is wrong, to be freed. */
+static char *append_meaning(const RsTraceSpec *spec, const char *name, GString *out)
 {
 	g_autofree char *is = meaning_of(spec, name), *clean = NULL;
 
 	if (is && out->len + strlen(is) <= RS_TRACE_SPEC_MAX) {
 		g_string_append(out, is);
-		return TRUE;
+		return NULL;
 	}
-	clean = rs_trace_escape(name, -1, NULL);
 	if (is)
-		rs_trace_spec_blame(spec, group, key, error, "this becomes too long");
-	else
-		rs_trace_spec_blame(spec, group, key, error,
-				    "'%s' is no name of the matrix, nor a parameter, nor of the "
-				    "environment",
-				    clean);
-	return FALSE;
+		return g_strdup("this becomes too long");
+	clean = rs_trace_escape(name, -1, NULL);
+	return spec->is_profile
+		       ? g_strdup_printf("the environment has no '%s'", clean)
+		       : g_strdup_printf("'%s' is no name of the matrix, nor a parameter, nor of "
+					 "the environment",
+					 clean);
 }
 
 static char *expand(const RsTraceSpec *spec, const char *group, const char *key, const char *value,
 		    GError **error)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
-	const char *begin, *end;
+	const char *const whole = value, *begin, *end;
 
 	for (; (begin = strstr(value, "${")) && (end = strchr(begin, '}')); value = end + 1) {
 		g_autofree char *name = g_strndup(begin + 2, (gsize)(end - begin - 2));
+		g_autofree char *wrong = NULL;
 
 		g_string_append_len(out, value, begin - value);
 		/* "$${NAME}" is for somebody else, such as the shell. */
 		if (begin > value && begin[-1] == '$')
 			g_string_append_len(out, begin + 1, end - begin);
-		else if (!append_meaning(spec, group, key, name, out, error))
-			return NULL;
+		else
+			wrong = append_meaning(spec, name, out);
+		if (!wrong)
+			continue;
+		rs_trace_spec_blame_part(spec, group, key, whole, (guint)(begin - whole),
+					 (guint)(end + 1 - begin), wrong, error);
+		return NULL;
 	}
 	g_string_append(out, value);
 	return g_string_free(g_steal_pointer(&out), FALSE);

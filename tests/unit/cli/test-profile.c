@@ -69,6 +69,11 @@ static void test_mistakes(void)
 		{"[trigger x]\non = a:b\ndo = pause\ncount = x\n", "p:4: "},
 		{"[trigger x]\non = a:b\ndo = snapshot=/a @ b\n", "p:3: "},
 		{"[ring]\nmode = full\n", "p:2: "},
+		{"[filter x]\nevents = a:b\nif = f ~ \"$${RS_NIX}*${RS_NIX}\" && g\n",
+		 "p:3: the environment has no 'RS_NIX'\n"
+		 "    if = f ~ \"$${RS_NIX}*${RS_NIX}\" && g\n"
+		 "                         ^~~~~~~~~"},
+		{"[events]\nenable = ${}\n", "p:2: the environment has no ''"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {

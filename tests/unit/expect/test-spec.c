@@ -68,6 +68,11 @@ static void test_mistakes(void)
 		 "environment\n"
 		 "    b = ${nowhere_at_all}\n"
 		 "        ^~~~~~~~~~~~~~~~~"},
+		{"[matrix]\na = 1; ${RS_NIX}\n",
+		 "a.spec:2: 'RS_NIX' is no name of the matrix, nor a parameter, nor of the "
+		 "environment\n"
+		 "    a = 1; ${RS_NIX}\n"
+		 "           ^~~~~~~~~"},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
