@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile for a session that runs. All of it is tried before any of it is done: by requests of an
- * owner that wants no event, so they change nothing, and that goes with this connection.
+ * owner that wants no event, so they change nothing, and that goes with this connection. That tells
+ * each mistake with its place. What only shows once it is in force, such as filters of all owners
+ * that are too large together, is met later: then everything that was done is taken back.
  */
 #include "cli/profile.h"
 #include "cli/trigger_add.h"
 #include "cli/verb.h"
+#include "session/session.h"
 #include "session/trigger_text.h"
 
 #include <ringside/region.h>
@@ -16,6 +19,10 @@ struct applying {
 	RsDBusSession1 *session;
 	const struct rs_profile *profile;
 	bool ahead;
+	bool part; /* something was told that failed, and does not count as a failure of it all */
+	/* What is to be taken back. */
+	bool saved;    /* the session has what the host wished before */
+	char *mode;    /* of the rings, before it was changed; NULL: it was not */
 	GArray *added; /* of guint32: triggers */
 };
 
@@ -140,40 +147,64 @@ static int add_trigger(struct applying *a, const struct rs_profile_item *item)
 	return RS_CLI_OK;
 }
 
-/* First what may still be refused, for want of room, and can be taken back. */
+/* Last of all: what a trigger does when it fires is not taken back. */
 static int add_triggers(struct applying *a)
 {
 	int code = RS_CLI_OK;
 
 	for (guint i = 0; i < a->profile->triggers->len && code == RS_CLI_OK; i++)
 		code = add_trigger(a, a->profile->triggers->pdata[i]);
-	for (guint i = 0; i < a->added->len && code != RS_CLI_OK; i++)
-		rs_dbus_session1_call_remove_trigger_sync(
-			a->session, g_array_index(a->added, guint32, i),
-			rs_trace_client_no_options(), NULL, NULL, NULL);
 	return code;
 }
 
-static int set_mode(const struct applying *a)
+/* That of the first source: all have the same one. To be freed; NULL: there is no source. */
+static char *mode_now(const struct applying *a, GError **error)
 {
-	const char *mode = a->profile->mode == RS_MODE_DROP ? "drop" : "overwrite";
-	GError *error = NULL;
+	g_autoptr(GVariant) sources = NULL, first = NULL;
+	char *mode = NULL;
 
-	if (a->profile->mode == RS_PROFILE_ANY_MODE ||
-	    rs_dbus_session1_call_set_ring_mode_sync(a->session, mode, rs_trace_client_no_options(),
-						     NULL, NULL, &error))
-		return RS_CLI_OK;
-	return rs_cli_fail_gerror(error);
+	if (!rs_dbus_session1_call_sources_sync(a->session, rs_trace_client_no_options(), &sources,
+						NULL, NULL, error) ||
+	    !g_variant_n_children(sources))
+		return NULL;
+	first = g_variant_get_child_value(sources, 0);
+	g_variant_lookup(first, "ring_mode", "s", &mode);
+	return mode;
 }
 
-/* One that was tried. A part of it may still fail, for a guest that does not answer. */
-static int wish(const struct applying *a, const GPtrArray *items, bool *part)
+static int set_mode(struct applying *a)
+{
+	const char *mode = a->profile->mode == RS_MODE_DROP ? "drop" : "overwrite";
+	g_autofree char *before = NULL;
+	GError *error = NULL;
+
+	if (a->profile->mode == RS_PROFILE_ANY_MODE)
+		return RS_CLI_OK;
+	before = mode_now(a, &error);
+	if (error || !rs_dbus_session1_call_set_ring_mode_sync(
+			     a->session, mode, rs_trace_client_no_options(), NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	a->mode = g_steal_pointer(&before);
+	return RS_CLI_OK;
+}
+
+/* Whether a source refused it as a whole. */
+static bool was_refused(GVariant *more)
+{
+	g_autoptr(GVariant) failed = g_variant_lookup_value(more, "failed", G_VARIANT_TYPE("au"));
+
+	return failed && g_variant_n_children(failed);
+}
+
+/* Those that were tried. A site may still be refused, or an agent not follow in time. */
+static int wish(struct applying *a, const GPtrArray *items)
 {
 	int code = RS_CLI_OK;
 
 	for (guint i = 0; i < items->len && code == RS_CLI_OK; i++) {
 		const struct rs_profile_item *item = items->pdata[i];
 		GVariant *options = rs_cli_wish_options(NULL, a->ahead);
+		g_autoptr(GVariant) more = NULL;
 		g_auto(GStrv) problems = NULL;
 		GError *error = NULL;
 		gboolean done;
@@ -181,25 +212,72 @@ static int wish(const struct applying *a, const GPtrArray *items, bool *part)
 		if (items == a->profile->filters)
 			done = rs_dbus_session1_call_set_filter_sync(
 				a->session, item->glob, rs_profile_expression(item), options, NULL,
-				NULL, &problems, NULL, NULL, &error);
+				NULL, &problems, &more, NULL, &error);
 		else if (items == a->profile->enables)
 			done = rs_dbus_session1_call_enable_sync(a->session, item->glob, options,
-								 NULL, NULL, &problems, NULL, NULL,
+								 NULL, NULL, &problems, &more, NULL,
 								 &error);
 		else
 			done = rs_dbus_session1_call_disable_sync(a->session, item->glob, options,
-								  NULL, NULL, &problems, NULL, NULL,
-								  &error);
-		code = done ? RS_CLI_OK : blame(a, item, error);
-		*part |= done && rs_cli_tell_problems(problems);
+								  NULL, NULL, &problems, &more,
+								  NULL, &error);
+		if (!done)
+			return blame(a, item, error);
+		a->part |= rs_cli_tell_problems(problems);
+		if (was_refused(more))
+			code = RS_CLI_FAILED;
 	}
 	return code;
+}
+
+/* ---- taking back ---- */
+
+static void tell_left(const char *what, GError *error)
+{
+	rs_trace_client_fix_error(&error);
+	rs_cli_fail(RS_CLI_FAILED, "%s could not be taken back: %s", what, error->message);
+	g_error_free(error);
+}
+
+static void take_back(const struct applying *a)
+{
+	g_auto(GStrv) problems = NULL;
+	GError *error = NULL;
+
+	for (guint i = 0; i < a->added->len; i++) {
+		if (!rs_dbus_session1_call_remove_trigger_sync(
+			    a->session, g_array_index(a->added, guint32, i),
+			    rs_trace_client_no_options(), NULL, NULL, &error))
+			tell_left("a trigger", g_steal_pointer(&error));
+	}
+	if (a->mode && !rs_dbus_session1_call_set_ring_mode_sync(a->session, a->mode,
+								 rs_trace_client_no_options(), NULL,
+								 NULL, &error))
+		tell_left("the rings' mode", g_steal_pointer(&error));
+	if (a->saved &&
+	    !rs_dbus_session1_call_restore_wishes_sync(a->session, rs_trace_client_no_options(),
+						       NULL, NULL, &problems, NULL, NULL, &error))
+		tell_left("what is enabled and filtered", error);
+	if (problems)
+		rs_cli_tell_problems(problems);
+}
+
+/* ---- all of it ---- */
+
+static int save(struct applying *a)
+{
+	GError *error = NULL;
+
+	if (!rs_dbus_session1_call_save_wishes_sync(
+		    a->session, RS_OWNER_HOST, rs_trace_client_no_options(), NULL, NULL, &error))
+		return rs_cli_fail_gerror(error);
+	a->saved = true;
+	return RS_CLI_OK;
 }
 
 static int apply(struct applying *a)
 {
 	GError *error = NULL;
-	bool part = false;
 	int code;
 
 	/* Nobody changes anything in between. It ends with the connection. */
@@ -208,16 +286,20 @@ static int apply(struct applying *a)
 		return rs_cli_fail_gerror(error);
 	code = try_all(a);
 	if (code == RS_CLI_OK)
-		code = add_triggers(a);
+		code = save(a);
+	if (code == RS_CLI_OK)
+		code = wish(a, a->profile->filters);
+	if (code == RS_CLI_OK)
+		code = wish(a, a->profile->enables);
+	if (code == RS_CLI_OK)
+		code = wish(a, a->profile->disables);
 	if (code == RS_CLI_OK)
 		code = set_mode(a);
 	if (code == RS_CLI_OK)
-		code = wish(a, a->profile->filters, &part);
-	if (code == RS_CLI_OK)
-		code = wish(a, a->profile->enables, &part);
-	if (code == RS_CLI_OK)
-		code = wish(a, a->profile->disables, &part);
-	return code == RS_CLI_OK && part ? RS_CLI_FAILED : code;
+		code = add_triggers(a);
+	if (code != RS_CLI_OK)
+		take_back(a);
+	return code == RS_CLI_OK && a->part ? RS_CLI_FAILED : code;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -251,6 +333,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	a.added = g_array_new(FALSE, FALSE, sizeof(guint32));
 	code = apply(&a);
 	g_array_unref(a.added);
+	g_free(a.mode);
 	return code;
 }
 
@@ -258,8 +341,8 @@ const struct rs_verb rs_verb_apply = {
 	.name = "apply",
 	.args = "[NAME] FILE",
 	.summary = "enable, filter and trigger events as a file says",
-	.details = "FILE is a profile, as `run` takes one. If anything in it is wrong, nothing is "
-		   "done.\n"
+	.details = "FILE is a profile, as `run` takes one. If anything of it fails, nothing of "
+		   "it is done.\n"
 		   "  [events]        enable, disable: globs\n"
 		   "  [filter NAME]   events: a glob; if: an expression\n"
 		   "  [trigger NAME]  on: a glob; if: an expression; do: actions; count\n"

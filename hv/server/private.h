@@ -23,6 +23,7 @@ struct rs_server {
 	struct rs_calls *calls;
 	GDBusConnection *claimed; /* the peer that called Claim; not a reference */
 	GArray *bonds;            /* owners whose wishes end with a connection */
+	GHashTable *saved;        /* connection → what SaveWishes has saved for it */
 	GQueue waiting;           /* of struct rs_server_call, the oldest first */
 	GSource *later;           /* the next Changed signal, while one is due */
 	gint64 changed_at, engine_at;
@@ -77,12 +78,13 @@ GDBusConnection *rs_server_peer(GDBusMethodInvocation *invocation);
 /* wishes.c */
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
+GHashTable *rs_server_saved_new(void);
 /* Gives the answer that waits for this request, if there is one. */
 void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
 		      const struct rs_session_result *result, const struct rs_error *err);
 /*
- * A connection has closed: drops what it asked for and is not worked out, and ends the wishes that
- * are bound to it.
+ * A connection has closed: drops what it asked for and is not worked out, and what it has saved.
+ * Ends the wishes that are bound to it.
  */
 void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection);
 

@@ -725,6 +725,7 @@ int rs_server_create(struct rs_session *session, const char *path, struct rs_ser
 	rs_trace_session_error_quark();
 	server->session = session;
 	server->bonds = rs_server_bonds_new();
+	server->saved = rs_server_saved_new();
 	server->calls = rs_calls_new();
 	server->skeleton = rs_dbus_session1_skeleton_new();
 	rs_dbus_session1_set_name(server->skeleton, rs_session_name(session));
@@ -760,6 +761,7 @@ void rs_server_destroy(struct rs_server *server)
 	rs_calls_free(server->calls);
 	rs_peers_destroy(server->peers);
 	g_array_unref(server->bonds);
+	g_hash_table_unref(server->saved);
 	g_object_unref(server->skeleton);
 	g_free(server);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Enable, Disable, SetFilter, ClearFilter and ListKept: what peers want, for whom, and for how
- * long.
+ * Enable, Disable, SetFilter, ClearFilter, ListKept, SaveWishes and RestoreWishes: what peers want,
+ * for whom, and for how long.
  */
 #include "server/private.h"
 
 #include "server/rows.h"
+#include "session/saved.h"
 #include "session/triggers.h"
 #include <errno.h>
 #include <rs-trace-session-error.h>
@@ -218,6 +219,7 @@ void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
 void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection)
 {
 	rs_session_drop_asks(server->session, connection);
+	g_hash_table_remove(server->saved, connection);
 	end_bonds(server, connection);
 }
 
@@ -282,6 +284,63 @@ static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *i
 	return ask(data, invocation, options, &clear, rs_dbus_session1_complete_clear_filter);
 }
 
+/* ---- what was wished before ---- */
+
+static void drop_saved(gpointer saved)
+{
+	rs_saved_unref(saved);
+}
+
+/* A connection is no reference: what it has saved ends before it. */
+GHashTable *rs_server_saved_new(void)
+{
+	return g_hash_table_new_full(NULL, NULL, NULL, drop_saved);
+}
+
+static gboolean on_save_wishes(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+			       const char *owner, GVariant *options, gpointer data)
+{
+	struct rs_server *server = data;
+	struct rs_error err = {0};
+
+	if (rs_server_refuse_options(invocation, options))
+		return TRUE;
+	if (rs_owner_check_name(owner, &err))
+		return rs_server_give_error(invocation, &err);
+	g_hash_table_replace(server->saved, g_dbus_method_invocation_get_connection(invocation),
+			     rs_session_save(server->session, owner));
+	rs_dbus_session1_complete_save_wishes(object, invocation, rs_row_empty());
+	return TRUE;
+}
+
+static gboolean on_restore_wishes(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
+				  GVariant *options, gpointer data)
+{
+	GDBusConnection *peer = g_dbus_method_invocation_get_connection(invocation);
+	struct rs_session_result result = {0};
+	struct rs_server *server = data;
+	struct rs_saved *saved = g_hash_table_lookup(server->saved, peer);
+	struct rs_error err = {0};
+	int ret;
+
+	if (rs_server_refuse_options(invocation, options) || !rs_server_is_free(server, invocation))
+		return TRUE;
+	ret = saved ? rs_session_restore(server->session, peer, saved, &result, &err)
+		    : rs_error_set(&err, EINVAL, "nothing was saved");
+	g_hash_table_remove(server->saved, peer);
+	if (ret)
+		return rs_server_give_error(invocation, &err);
+	if (result.later)
+		wait_for(server, invocation, result.later,
+			 rs_dbus_session1_complete_restore_wishes);
+	else
+		give(server, invocation, &result, rs_dbus_session1_complete_restore_wishes);
+	rs_session_result_clear(&result);
+	return TRUE;
+}
+
+/* ---- the list ---- */
+
 /* A part of ListKept's answer ends with the rule that makes it this long. */
 #define KEPT_PART 65536u
 
@@ -321,4 +380,8 @@ void rs_server_connect_wishes(struct rs_server *server)
 	g_signal_connect(server->skeleton, "handle-clear-filter", G_CALLBACK(on_clear_filter),
 			 server);
 	g_signal_connect(server->skeleton, "handle-list-kept", G_CALLBACK(on_list_kept), server);
+	g_signal_connect(server->skeleton, "handle-save-wishes", G_CALLBACK(on_save_wishes),
+			 server);
+	g_signal_connect(server->skeleton, "handle-restore-wishes", G_CALLBACK(on_restore_wishes),
+			 server);
 }

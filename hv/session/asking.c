@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request: enable, disable, set or clear a filter, forget an owner, or review what is in force.
+ * A request: enable, disable, set or clear a filter, forget an owner, restore what he wished once,
+ * or review what is in force.
  * All of it goes the same way, in as many turns as it takes:
  *
  *     find the events in each source, a part of the request
@@ -47,6 +48,7 @@ struct rs_asking {
 	uint32_t stack; /* of RS_ASK_ENABLE */
 	bool ahead;
 	struct rs_filters *filters; /* of `expression`; NULL: none */
+	struct rs_saved *saved;     /* of RS_ASK_RESTORE */
 	GPtrArray *parts;           /* of struct part, in the order of the sources */
 	bool begun, matched;        /* the events were found once */
 	bool carrying;              /* all was worked out once, and some parts may be done */
@@ -66,7 +68,7 @@ static void part_free(gpointer data)
 /* The others are about all events for which there are wishes. */
 static bool has_glob(enum rs_session_ask_kind kind)
 {
-	return kind != RS_ASK_FORGET && kind != RS_ASK_REVIEW;
+	return kind != RS_ASK_FORGET && kind != RS_ASK_REVIEW && kind != RS_ASK_RESTORE;
 }
 
 static struct part *nth_part(const struct rs_asking *asking, guint i)
@@ -199,6 +201,26 @@ static void find_wished(const struct rs_asking *asking, struct rs_source *source
 	}
 }
 
+/* Those of which the owner wished something, does so now, or might have. */
+static void find_saved(const struct rs_asking *asking, struct rs_source *source, GArray *plans)
+{
+	guint n = rs_trace_schema_n_events(source->schema);
+
+	rs_turn_add(&source->session->turn, n);
+	for (guint i = 0; i < n; i++) {
+		const RsTraceEvent *event = rs_trace_schema_nth(source->schema, i);
+		const struct event_state *state;
+
+		if (!rs_event_usable(source, event))
+			continue;
+		state = &source->events[event->id];
+		if (!rs_saved_knows(asking->saved, state->life) ||
+		    rs_saved_has(asking->saved, state->life) ||
+		    rs_wishes_of(&state->wishes, asking->asker.owner))
+			rs_plans_add(plans, source, event);
+	}
+}
+
 static void find_events(const struct rs_asking *asking, struct part *part,
 			const RsTraceEventGlob *glob)
 {
@@ -210,6 +232,8 @@ static void find_events(const struct rs_asking *asking, struct part *part,
 		find_matching(asking, part, glob);
 	else if (asking->kind == RS_ASK_REVIEW)
 		find_any_wished(part->source, part->plans);
+	else if (asking->kind == RS_ASK_RESTORE)
+		find_saved(asking, part->source, part->plans);
 	else
 		find_wished(asking, part->source, part->plans);
 }
@@ -483,6 +507,8 @@ static int begin(struct rs_asking *asking, struct rs_error *err)
 	asking->begun = true;
 	if (asking->kind == RS_ASK_FORGET)
 		rs_owner_clear_rules(asking->asker.owner);
+	else if (asking->kind == RS_ASK_RESTORE)
+		rs_saved_give_rules(asking->saved, asking->asker.owner);
 	else if (has_glob(asking->kind))
 		refresh(asking);
 	if (asking->expression && rs_filters_new(asking->expression, &asking->filters, &why))
@@ -558,6 +584,10 @@ static void change_wishes(const struct rs_asking *asking, struct rs_plan *plan)
 		break;
 	case RS_ASK_FORGET:
 		rs_wishes_forget(&plan->wishes, owner);
+		break;
+	case RS_ASK_RESTORE:
+		rs_saved_give(asking->saved, plan->source->events[plan->id].life, &plan->wishes,
+			      owner);
 		break;
 	case RS_ASK_REVIEW:
 		break;
@@ -709,6 +739,20 @@ static int carry_out_all(struct rs_asking *asking)
 	return 0;
 }
 
+/* To events that have come since it was saved the rules, which are the old ones again, are due. */
+static void rule_again(const struct rs_asking *asking, const struct part *part)
+{
+	for (guint i = 0; i < part->plans->len; i++) {
+		struct event_state *state = &part->source->events[rs_plan(part->plans, i)->id];
+
+		if (rs_saved_knows(asking->saved, state->life))
+			continue;
+		state->ruled = false;
+		part->source->unruled = true;
+		rs_session_hurry(asking->session);
+	}
+}
+
 /* Once all parts are done, or have failed. */
 static int finish(struct rs_asking *asking, struct rs_session_result *result, struct rs_error *err)
 {
@@ -717,6 +761,8 @@ static int finish(struct rs_asking *asking, struct rs_session_result *result, st
 	for (guint i = 0; i < asking->parts->len; i++) {
 		if (nth_part(asking, i)->done)
 			note_outcome(asking, nth_part(asking, i));
+		if (nth_part(asking, i)->done && asking->saved)
+			rule_again(asking, nth_part(asking, i));
 	}
 	if (asking->ret && !asking->result.touched) {
 		*err = asking->err;
@@ -774,6 +820,7 @@ struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *
 	asking->asker = *asker;
 	asking->kind = ask->kind;
 	asking->ahead = ask->ahead;
+	asking->saved = ask->saved ? rs_saved_ref(ask->saved) : NULL;
 	asking->stack = ask->kind == RS_ASK_ENABLE ? ask->stack : 0;
 	asking->glob = has_glob(ask->kind) ? g_strdup(ask->glob ? ask->glob : "") : NULL;
 	if (ask->kind == RS_ASK_FILTER && ask->expression)
@@ -792,6 +839,7 @@ void rs_asking_free(struct rs_asking *asking)
 		return;
 	g_ptr_array_unref(asking->parts);
 	rs_filters_free(asking->filters);
+	rs_saved_unref(asking->saved);
 	rs_session_result_clear(&asking->result);
 	if (asking->asker.owner)
 		asking->asker.owner->uses--;

@@ -159,6 +159,7 @@ void rs_source_provider_gone(struct rs_source *source, uint32_t slot)
 		if (event->id >= source->region->header.event_capacity)
 			continue;
 		source->events[event->id].ruled = false;
+		source->events[event->id].life = 0;
 		forget_called(source, event->id);
 		plan = rs_plans_add(plans, source, event);
 		rs_plan_take_wishes(plan);

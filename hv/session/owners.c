@@ -221,6 +221,20 @@ void rs_owner_clear_rules(struct rs_owner *owner)
 	g_ptr_array_set_size(owner->rules, 0);
 }
 
+void rs_owner_copy_rules(struct rs_owner *to, const struct rs_owner *from)
+{
+	rs_owner_clear_rules(to);
+	for (guint i = 0; i < from->rules->len; i++) {
+		const struct rs_rule *rule = from->rules->pdata[i];
+		struct rs_rule *copy = g_memdup2(rule, sizeof(*rule));
+
+		copy->glob = g_strdup(rule->glob);
+		copy->match = NULL;
+		copy->expression = g_strdup(rule->expression);
+		g_ptr_array_add(to->rules, copy);
+	}
+}
+
 static bool rule_matches(struct rs_rule *rule, const char *source, const RsTraceEvent *event)
 {
 	if (!rule->match)

@@ -90,6 +90,8 @@ struct rs_rule *rs_owner_add_rule(struct rs_owner *owner, enum rs_rule_kind kind
 /* Whether a rule is kept that enables or filters, and that one of this kind and glob replaces. */
 bool rs_owner_ends_rule(const struct rs_owner *owner, enum rs_rule_kind kind, const char *glob);
 void rs_owner_clear_rules(struct rs_owner *owner);
+/* `to` has the rules of `from`, and no others. */
+void rs_owner_copy_rules(struct rs_owner *to, const struct rs_owner *from);
 /* Whether its rules want an event of the source of that name. */
 bool rs_owner_wants(const struct rs_owner *owner, const char *source, const RsTraceEvent *event);
 /* The rule by which it does; NULL: it does not. */

@@ -19,6 +19,7 @@
  *     sites.c    the patcher
  *     later.c    requests whose sites are still being patched
  *     owners.c   owners, their rules and wishes; it knows no session
+ *     saved.c    what an owner wished at one moment, to be had again
  *     freeze.c   a session that records nothing for a while
  *     rings.c    the rings' mode
  *     triggers.c what is done when an event comes; trigger_text.c reads the text of that
@@ -42,6 +43,7 @@
 #include "session/owners.h"
 #include "patch/patcher.h"
 #include "region/publish.h"
+#include "session/saved.h"
 #include "session/session.h"
 #include "session/turn.h"
 
@@ -61,7 +63,8 @@ struct rs_triggers;
 
 struct event_state {
 	struct rs_wishes wishes;
-	bool ruled;  /* the rules have been applied to it */
+	bool ruled;    /* the rules have been applied to it */
+	uint64_t life; /* other than that of any event before, of any source; 0: not ruled yet */
 	bool on;     /* its control word says so, and its sites are patched as far as they can be */
 	bool called; /* the guest has callbacks there, for which the sites are on */
 	bool called_told;  /* a request has said so, or not: that with this number */
@@ -179,6 +182,7 @@ struct rs_session {
 	uint32_t generation;        /* grows each time that listeners are told of a change */
 	struct rs_turn turn;
 	struct rs_program_room programs;
+	uint64_t lives;           /* of events so far */
 	guint next_source;        /* whose turn it is */
 	guint next_ask;           /* likewise, of `laters` */
 	gint64 hello_at;          /* when the first agent reported; 0: none has */
@@ -337,6 +341,17 @@ bool rs_asking_forgets(const struct rs_asking *asking);
 void rs_asking_drop_source(struct rs_asking *asking, const struct rs_source *source);
 /* The plans of the n-th source in which it was done; NULL at the end. */
 const GArray *rs_asking_done(const struct rs_asking *asking, guint n);
+
+/* saved.c */
+/* The rules of then, and no others. */
+void rs_saved_give_rules(const struct rs_saved *saved, struct rs_owner *owner);
+/* Whether the event was there. */
+bool rs_saved_knows(const struct rs_saved *saved, uint64_t life);
+/* Whether there was a wish for it. */
+bool rs_saved_has(const struct rs_saved *saved, uint64_t life);
+/* The owner's wish of then, if there was one, and no other. */
+void rs_saved_give(const struct rs_saved *saved, uint64_t life, struct rs_wishes *wishes,
+		   struct rs_owner *owner);
 
 /* events.c */
 /* Whether the event is live and its id is in range. */

@@ -234,6 +234,7 @@ static void apply(struct fresh *fresh, guint n)
 	}
 	rs_plan_decide(plan, true, NULL);
 	fresh->source->events[plan->id].ruled = true;
+	fresh->source->events[plan->id].life = ++fresh->source->session->lives;
 }
 
 /* What has not been begun when the turn is over is left for later ones. */

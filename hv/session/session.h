@@ -48,6 +48,7 @@ struct rs_session;
 struct rs_source;
 struct rs_ticket;
 struct rs_journal_report;
+struct rs_saved;
 struct rs_session_result;
 
 #define RS_SESSION_NAME_MAX 64
@@ -321,13 +322,17 @@ void rs_session_add_listener(struct rs_session *session,
 void rs_session_remove_listener(struct rs_session *session,
 				const struct rs_session_listener *listener);
 
-/* REVIEW is the session's own: it puts into force what follows from the wishes as they are. */
+/*
+ * REVIEW is the session's own: it puts into force what follows from the wishes as they are. RESTORE
+ * is rs_session_restore() (session/saved.h).
+ */
 enum rs_session_ask_kind {
 	RS_ASK_ENABLE,
 	RS_ASK_DISABLE,
 	RS_ASK_FILTER,
 	RS_ASK_FORGET,
-	RS_ASK_REVIEW
+	RS_ASK_REVIEW,
+	RS_ASK_RESTORE,
 };
 
 /* What somebody asks for. */
@@ -339,7 +344,7 @@ struct rs_session_ask {
 	const void *from;
 	const char *owner;
 	enum rs_session_ask_kind kind;
-	const char *glob;       /* not for FORGET and REVIEW */
+	const char *glob;       /* ENABLE, DISABLE and FILTER */
 	const char *expression; /* FILTER; empty or NULL clears */
 	/* ENABLE: how many frames of the call stack each record is to have, 0 for none. -EINVAL:
 	 * more than RS_STACK_MAX. An event gets the most that any owner wants. */
@@ -349,6 +354,7 @@ struct rs_session_ask {
 	 * this, while no agent has reported, and if it only ends a rule of the same glob.
 	 */
 	bool ahead;
+	struct rs_saved *saved; /* RESTORE */
 };
 
 /*

@@ -167,13 +167,17 @@ def test_wrong():
     s.end()
 
 
+def write_lines(path, *lines):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('\n'.join(lines) + '\n')
+
+
 def test_profile(folder):
     """All of a file is done, or nothing of it, also for a session that runs."""
     path = os.path.join(folder, 'p')
 
     def write(*lines):
-        with open(path, 'w', encoding='utf-8') as f:
-            f.write('\n'.join(lines) + '\n')
+        write_lines(path, *lines)
     s = start('a', '-q')
     good = '[events]', f'enable = {OTHER}'
     for lines, code, why in (((f'[filter x]', f'events = {EVENT}', 'if = nix > 2'), 2, f'{path}:5: '),
@@ -207,6 +211,47 @@ def test_profile(folder):
     check(r.code == 1 and '/nowhere' in r.err, f'a file that is not there: {r}')
 
 
+def settings(name):
+    """What a profile may change."""
+    return (rs.json('list', '-s', name), rs('list', '-s', name, '--kept', '--json').out,
+            rs.json('ring', name)['sources'][0]['ring_mode'], [row['number'] for row in triggers(name)])
+
+
+def test_what_fails_late(folder):
+    """What only shows once it is in force: all that was done is taken back."""
+    path = os.path.join(folder, 'late')
+
+    def terms(n):
+        return ' || '.join(f'{FIELD} == {1000 + i}' for i in range(n))
+    s = start('l', '-q')
+    for args in (('filter', '-s', 'l', '--owner', 'o', f'{EVENT}: {terms(100)}'),
+                 ('enable', '-s', 'l', '--owner', 'o', EVENT),
+                 ('filter', '-s', 'l', f'{EVENT}: {FIELD} >= 0'), ('filter', '-s', 'l', 'nix:*: a > 1', '--ahead'),
+                 ('enable', '-s', 'l', EVENT, '--stack=4'), ('enable', '-s', 'l', 'nix:*', '--ahead')):
+        r = rs(*args)
+        check(r.code == 0, f'{args[0]}: {r}')
+    before = settings('l')
+    check(enabled('l', EVENT) == [True] and enabled('l', OTHER) == [False], 'what is on')
+    write_lines(path, '[events]', f'enable = {OTHER}', '[filter a]', f'events = {OTHER}', 'if = PID >= 0', '[filter b]',
+                f'events = {EVENT}', f'if = {terms(60)}', '[ring]', 'mode = drop', '[trigger x]', f'on = {OTHER}',
+                'do = stack')
+    r = rs('apply', 'l', path)
+    check(r.code == 1 and 'more than 128 comparisons' in r.err and f'{path}:8: ' in r.err, f'too large: {r}')
+    check(settings('l') == before, 'all is as before')
+    for _ in range(16):
+        check(rs('trigger', '-s', 'l', 'nix:nix', '--do', 'stack', '--ahead').code == 0, 'a trigger')
+    before = settings('l')
+    write_lines(path, '[events]', f'enable = {OTHER}', f'disable = {EVENT}', '[filter a]', f'events = {OTHER}',
+                'if = PID >= 0', '[ring]', 'mode = drop', '[trigger x]', f'on = {OTHER}', 'do = stack')
+    r = rs('apply', 'l', path)
+    check(r.code == 1 and '16 triggers already' in r.err and 'taken back' not in r.err, f'no room: {r}')
+    check(settings('l') == before, 'all is as before')
+    check(rs('trigger', 'l', '--remove', '1').code == 0 and rs('apply', 'l', path).code == 0, 'with room')
+    check(enabled('l', OTHER) == [True] and settings('l')[2] == 'drop', 'it is done')
+    check(rs('stop', 'l').code == 0, 'stop')
+    s.end()
+
+
 def test_flood():
     """A guest that emits all it can is answered so often, and no more; others are served."""
     if KIND == 'hosted':
@@ -234,4 +279,7 @@ with tempfile.TemporaryDirectory(prefix='rs-trigger-') as one, tempfile.Temporar
 
     def test_profiles():
         test_profile(two)
-    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_profiles, test_flood], sys.argv[4:])
+
+    def test_late():
+        test_what_fails_late(two)
+    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_profiles, test_late, test_flood], sys.argv[4:])

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers ask for events that are not there yet, and see what is kept for them. */
+/*
+ * Peers ask for events that are not there yet, and see what is kept for them. That can be saved and
+ * restored.
+ */
 #include "host.h"
 
 #include <ringside/record.h>
@@ -137,10 +140,70 @@ static void parts(struct host *host)
 	g_assert_cmpuint(next, ==, 0);
 }
 
+static guint count_kept(RsDBusSession1 *peer)
+{
+	guint64 next = 0;
+	g_autoptr(GVariant) rows = part(peer, &next);
+
+	return (guint)g_variant_n_children(rows);
+}
+
+static gboolean restore(RsDBusSession1 *peer, GError **error)
+{
+	return rs_dbus_session1_call_restore_wishes_sync(peer, options(NULL, false, false), NULL,
+							 NULL, NULL, NULL, NULL, error);
+}
+
+static void check_bad(GError **error)
+{
+	g_assert_error(*error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+	g_clear_error(error);
+}
+
+/* What is saved is the peer's, and is restored once. */
+static void saved(struct host *host)
+{
+	g_autoptr(RsDBusSession1) peer = host_connect(host), other = host_connect(host);
+	GError *error = NULL;
+
+	g_assert_false(restore(peer, &error));
+	check_bad(&error);
+	g_assert_false(rs_dbus_session1_call_save_wishes_sync(
+		peer, "no name", options(NULL, false, false), NULL, NULL, &error));
+	check_bad(&error);
+	g_assert_false(rs_dbus_session1_call_save_wishes_sync(
+		peer, "host", options(NULL, true, false), NULL, NULL, &error));
+	check_bad(&error);
+	g_assert_true(rs_dbus_session1_call_enable_sync(peer, "late:a", options(NULL, true, false),
+							NULL, NULL, NULL, NULL, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_save_wishes_sync(
+		peer, "host", options(NULL, false, false), NULL, NULL, NULL));
+	g_assert_true(rs_dbus_session1_call_enable_sync(other, "late:b", options(NULL, true, false),
+							NULL, NULL, NULL, NULL, NULL, NULL));
+	g_assert_cmpuint(count_kept(peer), ==, 2);
+	g_assert_false(restore(other, &error));
+	check_bad(&error);
+	/* Nobody changes anything for whom another peer has claimed the session. */
+	g_assert_true(rs_dbus_session1_call_claim_sync(other, options(NULL, false, false), NULL,
+						       NULL, NULL));
+	g_assert_false(restore(peer, &error));
+	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY);
+	g_clear_error(&error);
+	g_assert_true(rs_dbus_session1_call_release_sync(other, options(NULL, false, false), NULL,
+							 NULL, NULL));
+	g_assert_true(restore(peer, &error));
+	g_assert_cmpuint(count_kept(peer), ==, 1);
+	g_assert_false(restore(peer, &error));
+	check_bad(&error);
+	/* It goes with the peer, or with the session. */
+	g_assert_true(rs_dbus_session1_call_save_wishes_sync(
+		peer, "host", options(NULL, false, false), NULL, NULL, NULL));
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const bodies[])(struct host *) = {ahead, ends, parts};
-	static const char *const names[] = {"ahead", "ends", "parts"};
+	static void (*const bodies[])(struct host *) = {ahead, ends, parts, saved};
+	static const char *const names[] = {"ahead", "ends", "parts", "saved"};
 
 	g_test_init(&argc, &argv, NULL);
 	for (size_t i = 0; i < G_N_ELEMENTS(bodies); i++) {
