@@ -12,6 +12,8 @@ struct rs_rundir_claim {
 	char *name, *path;
 	int fd; /* holds the lock */
 	bool inherits;
+	pid_t pid;
+	gint64 started; /* unix seconds: when it was claimed */
 };
 
 int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_error *err)
@@ -51,16 +53,15 @@ static void set_text(GKeyFile *file, const char *group, const char *key, const c
 		g_key_file_set_string(file, group, key, text);
 }
 
-static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry, const char *said,
-		       struct rs_error *err)
+static int write_entry(int fd, const struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
+		       const char *said, struct rs_error *err)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
 	g_autofree char *text = NULL;
 	gsize size;
 
-	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", getpid());
-	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "started",
-			     g_get_real_time() / G_USEC_PER_SEC);
+	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "pid", claim->pid);
+	g_key_file_set_int64(file, RS_TRACE_RUNDIR_GROUP, "started", claim->started);
 	set_text(file, RS_TRACE_RUNDIR_GROUP, "said", said);
 	for (guint i = 0; i < entry->sources->len; i++) {
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
@@ -77,24 +78,25 @@ static int write_entry(int fd, const char *path, const RsTraceRundirEntry *entry
 	text = g_key_file_to_data(file, &size, NULL);
 	if (write(fd, text, size) != (ssize_t)size)
 		return rs_error_set(err, errno ? errno : EIO,
-				    "cannot write the session's file %s: %s", path,
+				    "cannot write the session's file %s: %s", claim->path,
 				    g_strerror(errno ? errno : EIO));
 	return 0;
 }
 
 /*
- * Puts a new file in the place of `path`, locked from the start. Returns its descriptor. What was
- * there stays whole if that fails, or if we are killed meanwhile.
+ * Puts a new file in the place of the claim's, locked from the start. Returns its descriptor. What
+ * was there stays whole if that fails, or if we are killed meanwhile.
  */
-static int replace(const char *path, const RsTraceRundirEntry *entry, const char *said,
-		   struct rs_error *err)
+static int replace(const struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry,
+		   const char *said, struct rs_error *err)
 {
+	const char *path = claim->path;
 	g_autofree char *made = g_strdup_printf("%s.XXXXXX", path);
 	int fd = g_mkstemp_full(made, O_RDWR | O_CLOEXEC, 0600), ret;
 
 	if (fd < 0)
 		return rs_error_set(err, errno, "%s: %s", made, g_strerror(errno));
-	ret = write_entry(fd, path, entry, said, err);
+	ret = write_entry(fd, claim, entry, said, err);
 	if (!ret && (flock(fd, LOCK_EX | LOCK_NB) || rename(made, path)))
 		ret = rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
 	if (!ret)
@@ -115,57 +117,71 @@ static int lock_patiently(int fd)
 	return -1;
 }
 
-int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **out,
-		    struct rs_error *err)
+/* The file of that name, locked. `ours`: what it is. Errors: as rs_rundir_claim(). */
+static int open_locked(const char *path, const char *name, struct stat *ours, struct rs_error *err)
 {
-	g_autofree char *path = NULL;
-	struct rs_rundir_claim *claim;
-	struct stat ours, there;
-	int fd, ret;
+	struct stat there;
+	int fd;
 
-	ret = rs_rundir_file(entry->name, "session", &path, err);
-	if (ret)
-		return ret;
 	do {
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 		if (fd < 0)
 			return rs_error_set(err, errno, "%s: %s", path, g_strerror(errno));
-		if (fstat(fd, &ours) || !S_ISREG(ours.st_mode)) {
+		if (fstat(fd, ours) || !S_ISREG(ours->st_mode)) {
 			close(fd);
 			return rs_error_set(err, ENOTSUP, "%s is not a regular file", path);
 		}
 		if (lock_patiently(fd)) {
 			close(fd);
-			return rs_error_set(err, EEXIST, "a session named '%s' runs already",
-					    entry->name);
+			return rs_error_set(err, EEXIST, "a session named '%s' runs already", name);
 		}
 		/* Its last owner may have removed it between the open and the lock. */
-		if (fstat(fd, &ours) || stat(path, &there) || ours.st_ino != there.st_ino) {
+		if (fstat(fd, ours) || stat(path, &there) || ours->st_ino != there.st_ino) {
 			close(fd);
 			fd = -1;
 		}
 	} while (fd < 0);
-	ret = replace(path, entry, NULL, err);
+	return fd;
+}
+
+int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **out,
+		    struct rs_error *err)
+{
+	g_autofree char *path = NULL;
+	struct rs_rundir_claim claim;
+	struct stat ours;
+	int fd, ret;
+
+	ret = rs_rundir_file(entry->name, "session", &path, err);
+	if (ret)
+		return ret;
+	fd = open_locked(path, entry->name, &ours, err);
+	if (fd < 0)
+		return fd;
+	claim = (struct rs_rundir_claim){
+		.name = entry->name,
+		.path = path,
+		.inherits = ours.st_size != 0,
+		.pid = getpid(),
+		.started = g_get_real_time() / G_USEC_PER_SEC,
+	};
+	claim.fd = replace(&claim, entry, NULL, err);
 	/* A file that we have just made says nothing. */
-	if (ret < 0 && !ours.st_size)
+	if (claim.fd < 0 && !claim.inherits)
 		unlink(path);
 	close(fd);
-	if (ret < 0)
-		return ret;
-	fd = ret;
-	claim = g_new0(struct rs_rundir_claim, 1);
-	claim->name = g_strdup(entry->name);
-	claim->path = g_steal_pointer(&path);
-	claim->fd = fd;
-	claim->inherits = ours.st_size != 0;
-	*out = claim;
+	if (claim.fd < 0)
+		return claim.fd;
+	claim.name = g_strdup(entry->name);
+	path = NULL; /* the claim's */
+	*out = g_memdup2(&claim, sizeof(claim));
 	return 0;
 }
 
 static int rewrite(struct rs_rundir_claim *claim, const RsTraceRundirEntry *entry, const char *said,
 		   struct rs_error *err)
 {
-	int fd = replace(claim->path, entry, said, err);
+	int fd = replace(claim, entry, said, err);
 
 	if (fd < 0)
 		return fd;

@@ -18,9 +18,9 @@ int rs_rundir_file(const char *name, const char *suffix, char **out, struct rs_e
 int rs_rundir_journals(const char *name, GPtrArray **out, struct rs_error *err);
 
 /*
- * Takes a name: creates, locks and fills NAME.session. Uses only the name and the sources of
- * `entry`. -EEXIST: a session of that name is running. Takes over the file of a dead session, and
- * leaves its journals in place.
+ * Takes a name: creates, locks and fills NAME.session, with this process and the time. Uses only
+ * the name and the sources of `entry`. -EEXIST: a session of that name is running. Takes over the
+ * file of a dead session, and leaves its journals in place.
  */
 int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **out,
 		    struct rs_error *err);

@@ -13,6 +13,17 @@
 
 static char *dir;
 
+/* The time of day; 0: as it is. */
+static gint64 fake_s;
+
+gint64 __real_g_get_real_time(void);
+gint64 __wrap_g_get_real_time(void);
+
+gint64 __wrap_g_get_real_time(void)
+{
+	return fake_s ? fake_s * G_USEC_PER_SEC : __real_g_get_real_time();
+}
+
 static void assert_missing(const char *name)
 {
 	GError *error = NULL;
@@ -91,6 +102,38 @@ static void test_claim(void)
 	}
 	rs_rundir_release(claim, false);
 	assert_missing("a");
+}
+
+static void check_started(const char *name, gint64 when)
+{
+	g_autoptr(RsTraceRundirEntry) found = rs_trace_rundir_find(name, NULL);
+
+	g_assert_nonnull(found);
+	g_assert_cmpint(found->started, ==, when);
+	g_assert_cmpint(found->pid, ==, getpid());
+}
+
+/* When it was started does not change with what it says later. */
+static void test_started(void)
+{
+	g_autoptr(RsTraceRundirEntry) entry = make("s", "/q");
+	struct rs_rundir_claim *claim;
+
+	fake_s = 1000;
+	g_assert_cmpint(rs_rundir_claim(entry, &claim, NULL), ==, 0);
+	check_started("s", 1000);
+	fake_s = 2000;
+	g_assert_cmpint(rs_rundir_update(claim, entry, NULL), ==, 0);
+	check_started("s", 1000);
+	rs_rundir_say(claim, RS_TRACE_RUNDIR_DETACHED);
+	check_started("s", 1000);
+	rs_rundir_release(claim, true);
+	check_started("s", 1000);
+	/* Who takes it up has started then. */
+	g_assert_cmpint(rs_rundir_claim(entry, &claim, NULL), ==, 0);
+	check_started("s", 2000);
+	rs_rundir_release(claim, false);
+	fake_s = 0;
 }
 
 /* A process that dies leaves its file, unlocked. */
@@ -266,6 +309,7 @@ int main(int argc, char **argv)
 	g_setenv("XDG_RUNTIME_DIR", dir, TRUE);
 	ours = g_build_filename(dir, "ringside", NULL);
 	g_test_add_func("/server/rundir/claim", test_claim);
+	g_test_add_func("/server/rundir/started", test_started);
 	g_test_add_func("/server/rundir/dead", test_dead);
 	g_test_add_func("/server/rundir/dead-free", test_dead_free);
 	g_test_add_func("/server/rundir/crowd", test_crowd);
