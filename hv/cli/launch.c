@@ -20,7 +20,7 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 		const struct rs_source *source = rs_session_source(session, i);
 		const struct rs_target *target = rs_source_target(source);
 		struct rs_machine_place place = rs_machine_place(target);
-		bool program = strcmp(target->ops->kind, "hosted") == 0;
+		bool program = rs_source_is_program(source);
 		g_autofree char *process = program ? rs_machine_process_via(target->pid) : NULL;
 
 		if (rs_source_joined(source))
@@ -35,6 +35,7 @@ static int note_where(struct rs_rundir_claim *claim, const struct rs_session *se
 				       .gdb = (char *)place.gdb,
 				       .region = (char *)place.region,
 				       .via = process ? process : (char *)rs_source_via(source),
+				       .program = program,
 			       });
 	}
 	return rs_rundir_update(claim, entry, err);
@@ -47,9 +48,11 @@ static int note_via(struct rs_rundir_claim *claim, const char *kernel, const cha
 	const char *name = rs_rundir_claim_name(claim);
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_entry_new(name);
 
-	rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){.name = (char *)name,
-								.kernel = (char *)kernel,
-								.via = (char *)via});
+	rs_trace_rundir_entry_add(entry,
+				  &(RsTraceRundirSource){.name = (char *)name,
+							 .kernel = (char *)kernel,
+							 .via = (char *)via,
+							 .program = rs_machine_is_process(via)});
 	return rs_rundir_update(claim, entry, err);
 }
 
@@ -199,7 +202,7 @@ int rs_launch_started(struct rs_session *session, void *claim, struct rs_error *
 
 		if (!rs_source_joined(source) && !rs_machine_can_patch(rs_source_target(source)))
 			rs_source_ask_self_patch(source);
-		programs |= strcmp(rs_source_target(source)->ops->kind, "hosted") == 0;
+		programs |= rs_source_is_program(source);
 	}
 	return programs ? note_where(claim, session, err) : 0;
 }
@@ -297,12 +300,6 @@ static bool has_ended(int ret)
 	return ret == -ESRCH || ret == -ENOENT;
 }
 
-/* A guest of ours that the session did not get far enough to tell of is no program. */
-static bool is_program(const RsTraceRundirSource *source)
-{
-	return source->via ? rs_machine_is_process(source->via) : !source->qmp;
-}
-
 /*
  * A program that still runs, and that cannot be traced on: its text is restored. `why`: it has been
  * tried.
@@ -359,12 +356,14 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 	if (ret)
 		return ret;
 	source.journal = journal;
-	if (is_program(old)) {
+	if (old->program) {
 		const struct rs_machine_reach wish = {
 			.run_dir = run_dir, .name = name, .memory = RS_MACHINE_MEMORY_ANY};
 
 		return take_up_program(session, &wish, old, &source, lines, err);
 	}
+	if (!old->via && !old->qmp)
+		return rs_error_set(err, ENOENT, "it ended with its session");
 	if (old->via) {
 		const struct rs_machine_memory_wish any = RS_MACHINE_MEMORY_ANY;
 
@@ -463,10 +462,10 @@ static bool guest_lives(const RsTraceRundirEntry *entry)
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
 		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
 
-		if (is_program(source))
+		if (source->program)
 			continue;
 		if (source->via ? rs_machine_reach_owed(run_dir, name)
-				: rs_machine_guest_lives(source->qmp))
+				: source->qmp && rs_machine_guest_lives(source->qmp))
 			return true;
 	}
 	untold = run_dir ? untold_qmp(entry, run_dir, entry->sources->len + 1) : NULL;
@@ -478,7 +477,7 @@ bool rs_launch_lives(const RsTraceRundirEntry *entry)
 	for (guint i = 0; i < entry->sources->len; i++) {
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
 
-		if (is_program(source) && source->via && rs_machine_process_waits(source->via))
+		if (source->program && source->via && rs_machine_process_waits(source->via))
 			return true;
 	}
 	return guest_lives(entry);
@@ -523,7 +522,7 @@ bool rs_launch_owes(const RsTraceRundirEntry *entry)
 		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
 		g_autofree char *journal = NULL;
 
-		if (is_program(source) && !rs_rundir_file(name, "journal", &journal, NULL) &&
+		if (source->program && !rs_rundir_file(name, "journal", &journal, NULL) &&
 		    rs_machine_process_owed(journal))
 			return true;
 	}
@@ -544,7 +543,7 @@ static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint num
 		ret = rs_machine_end_guest(run_dir, name, err);
 	else if (!ret && !source)
 		return 0;
-	else if (!ret && is_program(source))
+	else if (!ret && source->program)
 		ret = put_right(journal, &report, err);
 	else if (!ret && source->via)
 		ret = rs_machine_rescue_reached(run_dir, name, source->via, journal, &report, err);
@@ -583,7 +582,7 @@ static void put_programs_right(const RsTraceRundirEntry *entry)
 		g_autofree char *journal = NULL;
 		struct rs_journal_report report;
 
-		if (is_program(entry->sources->pdata[i]) &&
+		if (((const RsTraceRundirSource *)entry->sources->pdata[i])->program &&
 		    !rs_rundir_file(name, "journal", &journal, NULL))
 			rs_machine_rescue_process(journal, &report, NULL);
 	}
@@ -596,7 +595,7 @@ static bool had_program(const RsTraceRundirEntry *entry)
 	for (guint i = 0; i < entry->sources->len; i++) {
 		const RsTraceRundirSource *source = entry->sources->pdata[i];
 
-		had |= strcmp(source->kind, "hosted") == 0 || rs_machine_is_process(source->via);
+		had |= source->program;
 	}
 	return had;
 }

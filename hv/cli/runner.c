@@ -392,7 +392,7 @@ static guint unready_ms(const struct runner *runner)
 	for (guint i = 0; i < rs_session_n_sources(runner->session); i++) {
 		const struct rs_source *source = rs_session_source(runner->session, i);
 
-		if (!rs_source_joined(source) && strcmp(rs_source_kind(source), "hosted"))
+		if (!rs_source_joined(source) && !rs_source_is_program(source))
 			return KERNEL_UNREADY_MS;
 	}
 	return PROGRAM_UNREADY_MS;

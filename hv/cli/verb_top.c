@@ -53,20 +53,6 @@ static void *take(uint64_t now_ns, void *data)
 
 /* ---- what the session says ---- */
 
-/*
- * What was measured is that of code which this machine's CPU runs. What interprets the guest's code
- * takes longer, and nobody has said by how much; nor who runs a memory that is alone.
- */
-static bool runs_here(const struct top *top, const RsTraceClientSource *source)
-{
-	const struct rs_top_source *machine =
-		g_hash_table_lookup(top->view.sources, GUINT_TO_POINTER(source->machine));
-	const char *kind = source->machine ? (machine ? machine->kind : "") : source->kind;
-	static const char *const here[] = {"kvm", "qemu-kvm", "hosted", "process", "host", NULL};
-
-	return g_strv_contains(here, kind);
-}
-
 static void come(const RsTraceClientSource *source, void *data)
 {
 	struct top *top = data;
@@ -74,7 +60,11 @@ static void come(const RsTraceClientSource *source, void *data)
 	double *cost = g_new(double, 1);
 
 	told->kind = g_strdup(source->kind);
-	*cost = runs_here(top, source) ? top->view.event_ns : -1;
+	/*
+	 * What was measured is that of code which this machine's CPU runs. What interprets the
+	 * guest's code takes longer, and nobody has said by how much.
+	 */
+	*cost = source->native ? top->view.event_ns : -1;
 	g_hash_table_replace(top->view.sources, GUINT_TO_POINTER(source->number), told);
 	g_mutex_lock(&top->lock);
 	g_hash_table_replace(top->costs, GUINT_TO_POINTER(source->number), cost);

@@ -86,6 +86,7 @@ static void host_destroy(struct rs_target *target)
 
 static const struct rs_target_ops host_ops = {
 	.kind = "host",
+	.native = true,
 	.writer = "nobody",
 	.start = host_start,
 	.pause = host_pause,

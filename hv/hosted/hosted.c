@@ -241,6 +241,8 @@ static void hosted_destroy(struct rs_target *target)
 
 static const struct rs_target_ops hosted_ops = {
 	.kind = "hosted",
+	.is_program = true,
+	.native = true,
 	.writer = "process memory",
 	.start = hosted_start,
 	.pause = hosted_pause,

@@ -367,7 +367,7 @@ bool rs_machine_can_patch(const struct rs_target *target)
 {
 	struct rs_error why;
 
-	return strcmp(target->ops->kind, "hosted") != 0 || rs_hosted_can_patch(target, &why);
+	return !target->ops->is_program || rs_hosted_can_patch(target, &why);
 }
 
 struct rs_machine_place rs_machine_place(const struct rs_target *target)

@@ -462,6 +462,7 @@ void rs_qemu_init_ops(struct rs_qemu *qemu, enum rs_qemu_accel accel)
 	g_strlcpy(qemu->kind, accel == RS_QEMU_KVM ? "qemu-kvm" : "qemu-tcg", sizeof(qemu->kind));
 	qemu->ops = (struct rs_target_ops){
 		.kind = qemu->kind,
+		.native = accel == RS_QEMU_KVM,
 		.writer = "gdb stub",
 		.borrowed = qemu->borrowed && !qemu->owned,
 		.clock_stops = accel == RS_QEMU_TCG, /* KVM does not write the TSC back */

@@ -184,6 +184,8 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_text(&b, "kernel", kernel ? kernel : "");
 	add_text(&b, "state", rs_session_state_name(rs_source_state(source)));
 	add(&b, "joined", g_variant_new_boolean(rs_source_joined(source)));
+	add(&b, "program", g_variant_new_boolean(rs_source_is_program(source)));
+	add(&b, "native", g_variant_new_boolean(rs_source_is_native(source)));
 	add_text(&b, "ring_mode", ring_mode(source));
 	add(&b, "rings", g_variant_new_uint32(rs_source_region(source)->header.ring_count));
 	add_u64(&b, "ring_bytes", rs_source_ring_bytes(source));

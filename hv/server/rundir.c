@@ -74,6 +74,8 @@ static int write_entry(int fd, const struct rs_rundir_claim *claim, const RsTrac
 		set_text(file, group, "gdb", source->gdb);
 		set_text(file, group, "region", source->region);
 		set_text(file, group, "via", source->via);
+		if (source->program)
+			g_key_file_set_boolean(file, group, "program", TRUE);
 	}
 	text = g_key_file_to_data(file, &size, NULL);
 	if (write(fd, text, size) != (ssize_t)size)

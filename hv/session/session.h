@@ -535,6 +535,10 @@ char *rs_source_join_path(const struct rs_source *source);
 /* No other source of this session ever has the same name. */
 const char *rs_source_name(const struct rs_source *source);
 const char *rs_source_kind(const struct rs_source *source);
+/* Whether it is a process of this host that did not join. */
+bool rs_source_is_program(const struct rs_source *source);
+/* Whether a CPU of this host runs its code: nobody interprets it, and it is known who runs it. */
+bool rs_source_is_native(const struct rs_source *source);
 const char *rs_source_kernel(const struct rs_source *source);
 const char *rs_source_via(const struct rs_source *source);
 /* Who writes its text, for people: "gdb stub", "itself" … */

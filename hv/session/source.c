@@ -492,6 +492,18 @@ const char *rs_source_kind(const struct rs_source *source)
 	return source->target->ops->kind;
 }
 
+bool rs_source_is_program(const struct rs_source *source)
+{
+	return source->target->ops->is_program;
+}
+
+bool rs_source_is_native(const struct rs_source *source)
+{
+	const struct rs_source *runs = source->machine ? source->machine : source;
+
+	return runs->target->ops->native;
+}
+
 const char *rs_source_architecture(const struct rs_source *source)
 {
 	static const char *const names[] = {[RS_ARCH_X86_64] = "x86_64",

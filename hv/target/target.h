@@ -129,7 +129,9 @@ struct rs_target_stats {
 };
 
 struct rs_target_ops {
-	const char *kind; /* "kvm", "qemu-tcg", "hosted" … */
+	const char *kind; /* "kvm", "qemu-tcg", "hosted" …: for people */
+	bool is_program;  /* a process of this host, whose agent is there or never comes */
+	bool native;      /* a CPU of this host runs its code */
 	/* It is not ours to end: stop() ends only our part in it, once its text is as it was. */
 	bool borrowed;
 	const char *writer; /* how text is written, for people; NULL: the guest has to do it */

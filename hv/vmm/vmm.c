@@ -339,6 +339,7 @@ static void vmm_destroy(struct rs_target *target)
 
 static const struct rs_target_ops vmm_ops = {
 	.kind = "kvm",
+	.native = true,
 	.writer = "guest memory",
 	.nudges = RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI,
 	.tells_exits = true,

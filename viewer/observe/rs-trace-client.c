@@ -240,6 +240,7 @@ GPtrArray *rs_trace_client_sources(RsDBusSession1 *session, GError **error)
 
 		g_variant_lookup(row, "number", "u", &source->number);
 		g_variant_lookup(row, "joined", "b", &source->joined);
+		g_variant_lookup(row, "native", "b", &source->native);
 		g_variant_lookup(row, "pid", "u", &source->pid);
 		g_variant_lookup(row, "machine", "u", &source->machine);
 		g_variant_lookup(row, "panics", "u", &source->panics);

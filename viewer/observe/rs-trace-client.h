@@ -50,6 +50,7 @@ typedef struct {
 	char *end;    /* how it has ended, as a reason of RsTraceWatchEnd; empty: it has not */
 	char *region; /* path by which programs of this host join; empty: they cannot */
 	gboolean joined;
+	gboolean native; /* a CPU of this host runs its code */
 	guint32 pid;     /* 0: none, or not known */
 	guint32 panics;  /* of its kernel so far, after which the machine went on */
 	guint32 machine; /* number of the source in whose memory it joined; 0: it did not */

@@ -115,6 +115,7 @@ void rs_trace_rundir_entry_add(RsTraceRundirEntry *entry, const RsTraceRundirSou
 	copy->gdb = g_strdup(source->gdb);
 	copy->region = g_strdup(source->region);
 	copy->via = g_strdup(source->via);
+	copy->program = source->program;
 	g_ptr_array_add(entry->sources, copy);
 }
 
@@ -152,6 +153,7 @@ static gboolean read_source(GKeyFile *file, guint n, RsTraceRundirEntry *entry)
 	g_autofree char *group = g_strdup_printf(RS_TRACE_RUNDIR_SOURCE_GROUP, n);
 	const char *const keys[] = {"name", "kind", "kernel", "qmp", "gdb", "region", "via"};
 	char *text[G_N_ELEMENTS(keys)];
+	gboolean program = g_key_file_get_boolean(file, group, "program", NULL);
 	gboolean there = g_key_file_has_group(file, group);
 
 	for (gsize i = 0; there && i < G_N_ELEMENTS(keys); i++)
@@ -164,7 +166,8 @@ static gboolean read_source(GKeyFile *file, guint n, RsTraceRundirEntry *entry)
 								.qmp = text[3],
 								.gdb = text[4],
 								.region = text[5],
-								.via = text[6]});
+								.via = text[6],
+								.program = program});
 	for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
 		g_free(text[i]);
 	return TRUE;

@@ -31,7 +31,8 @@ G_BEGIN_DECLS
 typedef struct {
 	char *name, *kind, *kernel; /* never NULL */
 	char *qmp, *gdb, *region;   /* how to reach a QEMU guest again; NULL: not given */
-	char *via; /* how to reach again what the session did not start; NULL: it did */
+	char *via;        /* how to reach again what the session did not start; NULL: it did */
+	gboolean program; /* a process of this host */
 } RsTraceRundirSource;
 
 #define RS_TRACE_RUNDIR_ENDING "ending"     /* it serves nobody any more */

@@ -135,6 +135,7 @@ static void test_program(void)
 	g_assert_cmpuint(machine.region->header.ring_mode, ==, RS_MODE_DROP);
 	g_assert_cmpuint(machine.region->header.doorbell_channel, ==, RS_CHANNEL_EVENTFD);
 	g_assert_cmpstr(machine.target->ops->kind, ==, "hosted");
+	g_assert_true(machine.target->ops->is_program && machine.target->ops->native);
 	place = rs_machine_place(machine.target);
 	g_assert_null(place.qmp);
 	rs_machine_clear(&machine);

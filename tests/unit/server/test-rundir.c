@@ -67,8 +67,9 @@ static void test_claim(void)
 	g_assert_cmpstr(source->kind, ==, "kvm");
 	g_assert_null(source->qmp);
 	rs_trace_rundir_entry_free(found);
-	rs_trace_rundir_entry_add(
-		entry, &(RsTraceRundirSource){.name = (char *)"second", .qmp = (char *)"/q"});
+	rs_trace_rundir_entry_add(entry, &(RsTraceRundirSource){.name = (char *)"second",
+								.qmp = (char *)"/q",
+								.program = TRUE});
 	g_assert_cmpint(rs_rundir_update(claim, entry, &err), ==, 0);
 	list = rs_trace_rundir_list(NULL);
 	g_assert_nonnull(list);
@@ -79,6 +80,8 @@ static void test_claim(void)
 	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 2)->name, ==, "second");
 	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 2)->kernel, ==, "");
 	g_assert_cmpstr(rs_trace_rundir_entry_source(found, 2)->qmp, ==, "/q");
+	g_assert_true(rs_trace_rundir_entry_source(found, 2)->program);
+	g_assert_false(rs_trace_rundir_entry_source(found, 1)->program);
 	g_assert_null(rs_trace_rundir_entry_source(found, 0));
 	g_assert_null(rs_trace_rundir_entry_source(found, 3));
 	g_assert_false(rs_trace_rundir_entry_lost(found)); /* it lives */

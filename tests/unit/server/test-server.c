@@ -52,10 +52,14 @@ static void set_up(struct host *host, gconstpointer data)
 static void set_up_other(struct host *host, gconstpointer data)
 {
 	struct rs_source_config config = {.kernel = "other"};
+	static struct rs_target_ops program;
 
 	set_up(host, data);
 	host->other = sham_new_with_text(1, RS_CHANNEL_MAILBOX, 64);
 	host->other->unstoppable = true;
+	program = *host->other->target.ops;
+	program.is_program = program.native = true;
+	host->other->target.ops = &program;
 	g_assert_cmpint(rs_session_add_source(host->session, &config, host->other->region,
 					      &host->other->target, NULL, NULL),
 			==, 0);
@@ -586,6 +590,21 @@ static void check_part(GStrv problems, GVariant *more, const char *why)
 	g_assert_nonnull(strstr(problems[0], why));
 }
 
+/* What it is follows from no name of a kind. */
+static void check_what(RsDBusSession1 *c, guint n, gboolean program)
+{
+	g_autoptr(GVariant) rows = NULL, row = NULL;
+	gboolean is_program, native;
+
+	g_assert_true(rs_dbus_session1_call_sources_sync(c, rs_trace_client_no_options(), &rows,
+							 NULL, NULL, NULL));
+	row = g_variant_get_child_value(rows, n);
+	g_assert_true(g_variant_lookup(row, "program", "b", &is_program));
+	g_assert_true(g_variant_lookup(row, "native", "b", &native));
+	g_assert_cmpint(is_program, ==, program);
+	g_assert_cmpint(native, ==, program);
+}
+
 /* What one source has is asked of it by its number. */
 static void test_sources(struct host *host)
 {
@@ -599,6 +618,9 @@ static void test_sources(struct host *host)
 	g_assert_nonnull(sources);
 	g_assert_cmpuint(sources->len, ==, 2);
 	g_assert_cmpuint(((RsTraceClientSource *)sources->pdata[1])->number, ==, 2);
+	g_assert_true(((RsTraceClientSource *)sources->pdata[1])->native);
+	check_what(c, 0, FALSE);
+	check_what(c, 1, TRUE);
 	g_assert_cmpstr(((RsTraceClientSource *)sources->pdata[1])->kernel, ==, "other");
 	g_assert_true(rs_dbus_session1_call_stat_sync(c, rs_trace_client_source(2), &totals, &cpus,
 						      NULL, NULL));
