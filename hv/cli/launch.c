@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/launch.h"
 
+#include "cli/remains.h"
 #include "machine/process.h"
 #include "machine/reach.h"
 #include "machine/rescue.h"
 #include "patch/journal.h"
 #include <errno.h>
-#include <glib/gstdio.h>
 #include <string.h>
 
 /* ---- what all sources have in common ---- */
@@ -98,45 +98,6 @@ const char *rs_launch_what(const struct rs_launch_source *source)
 				: config->kernel;
 }
 
-/* Restores a program's text. -EAGAIN: some of it may still hold our bytes. */
-static int put_right(const char *journal, struct rs_journal_report *report, struct rs_error *err)
-{
-	int ret = rs_machine_rescue_process(journal, report, err);
-
-	if (!ret && report->kept)
-		ret = rs_error_set(err, EAGAIN, "text of a program could not be put right: %s",
-				   report->first_left);
-	return ret;
-}
-
-/* Restores the text of programs that still run after their session was killed. */
-static int rescue(const char *name, struct rs_error *err)
-{
-	g_autoptr(GPtrArray) journals = NULL;
-	int ret = rs_rundir_journals(name, &journals, err);
-
-	/* If one of them cannot be put right, the others are all the same. */
-	for (guint i = 0; journals && i < journals->len; i++) {
-		const char *journal = journals->pdata[i];
-		gsize stem = strlen(journal) - strlen("journal");
-		g_autofree char *qmp = g_strdup_printf("%.*sqmp", (int)stem, journal);
-		g_autofree char *kept = g_strdup_printf("%.*sqemu", (int)stem, journal);
-		struct rs_journal_report report;
-		int failed;
-
-		if (rs_machine_guest_lives(qmp) || g_file_test(kept, G_FILE_TEST_EXISTS))
-			failed = rs_error_set(ret ? NULL : err, EEXIST,
-					      "a QEMU guest of an earlier session '%s' still runs",
-					      name);
-		else
-			failed = put_right(journal, &report, ret ? NULL : err);
-		if (!failed)
-			g_unlink(journal);
-		ret = ret ? ret : failed;
-	}
-	return ret;
-}
-
 static int add_new(struct rs_session *session, const char *run_dir, guint number,
 		   const struct rs_launch_source *wish, struct rs_error *err)
 {
@@ -179,7 +140,7 @@ int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	int ret = find_run_dir(&run_dir, err);
 
 	if (!ret)
-		ret = rescue(name, err);
+		ret = rs_remains_rescue(name, err);
 	if (!ret)
 		ret = rs_session_create(name, &session, err);
 	for (guint i = 0; i < n && !ret; i++)
@@ -259,7 +220,7 @@ int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory
 	int ret = find_run_dir(&run_dir, err);
 
 	if (!ret)
-		ret = rescue(session_name, err);
+		ret = rs_remains_rescue(session_name, err);
 	if (!ret)
 		ret = rs_session_create(session_name, &session, err);
 	if (!ret)
@@ -292,12 +253,6 @@ static void describe(GPtrArray *lines, const char *source, const struct rs_journ
 					source, report->records, report->restored,
 					report->untouched, report->left_alone,
 					*report->first_left ? ": " : "", report->first_left));
-}
-
-/* Whether an error says that the guest has ended. */
-static bool has_ended(int ret)
-{
-	return ret == -ESRCH || ret == -ENOENT;
 }
 
 /*
@@ -377,7 +332,7 @@ static int take_up(struct rs_session *session, const char *run_dir, guint number
 	if (ret && !old->via) {
 		struct rs_error why = {0};
 
-		if (has_ended(ret))
+		if (rs_remains_has_ended(ret))
 			return ret;
 		if (rs_machine_rescue_guest(run_dir, name, journal, &report, &why)) {
 			g_ptr_array_add(lines, g_strdup_printf("%s: text is not put right: %s",
@@ -405,7 +360,8 @@ static int take_up_all(struct rs_session *session, const char *run_dir,
 		if (!ret)
 			continue;
 		rs_error_prefix(err, "%s", source->name);
-		if (!*first.message || (has_ended(-first.code) && !has_ended(ret)))
+		if (!*first.message ||
+		    (rs_remains_has_ended(-first.code) && !rs_remains_has_ended(ret)))
 			first = *err;
 		if (old->sources->len > 1)
 			g_ptr_array_add(lines, g_strdup(err->message));
@@ -436,198 +392,4 @@ int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPt
 	else if (session)
 		rs_session_destroy(session);
 	return ret;
-}
-
-/* ---- ending them ---- */
-
-/*
- * The path of a QEMU that was started when its session was killed, before that told of its source.
- * NULL: there is none.
- */
-static char *untold_qmp(const RsTraceRundirEntry *entry, const char *run_dir, guint number)
-{
-	g_autofree char *name = rs_trace_rundir_source_name(entry->name, number);
-	g_autofree char *state = g_strdup_printf("%s/%s.qemu", run_dir, name);
-
-	if (number <= entry->sources->len || !g_file_test(state, G_FILE_TEST_EXISTS))
-		return NULL;
-	return g_strdup_printf("%s/%s.qmp", run_dir, name);
-}
-
-static bool guest_lives(const RsTraceRundirEntry *entry)
-{
-	g_autofree char *run_dir = rs_trace_rundir_path(NULL), *untold = NULL;
-
-	for (guint i = 0; run_dir && i < entry->sources->len; i++) {
-		const RsTraceRundirSource *source = entry->sources->pdata[i];
-		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
-
-		if (source->program)
-			continue;
-		if (source->via ? rs_machine_reach_owed(run_dir, name)
-				: source->qmp && rs_machine_guest_lives(source->qmp))
-			return true;
-	}
-	untold = run_dir ? untold_qmp(entry, run_dir, entry->sources->len + 1) : NULL;
-	return untold && rs_machine_guest_lives(untold);
-}
-
-bool rs_launch_lives(const RsTraceRundirEntry *entry)
-{
-	for (guint i = 0; i < entry->sources->len; i++) {
-		const RsTraceRundirSource *source = entry->sources->pdata[i];
-
-		if (source->program && source->via && rs_machine_process_waits(source->via))
-			return true;
-	}
-	return guest_lives(entry);
-}
-
-/*
- * A guest whose session died may go on in its QEMU with patched text. A new session of that name
- * would overwrite the file and the journal that lead back to it. A program's text is put right
- * before that, and its id leads to it.
- */
-static int check_not_lost(const char *name, struct rs_error *err)
-{
-	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(name, NULL);
-
-	if (!entry || entry->live || !guest_lives(entry))
-		return 0;
-	return rs_error_set(err, EEXIST,
-			    "a guest of '%s' runs on without its session: 'ringside attach %s' "
-			    "takes it up, 'ringside stop %s' ends it",
-			    name, name, name);
-}
-
-int rs_launch_claim_name(const char *name, struct rs_rundir_claim **out, struct rs_error *err)
-{
-	g_autoptr(RsTraceRundirEntry) entry = NULL;
-	int ret = rs_session_check_name(name, err);
-
-	if (!ret)
-		ret = check_not_lost(name, err);
-	if (ret)
-		return ret;
-	entry = rs_trace_rundir_find(name, NULL);
-	if (!entry)
-		entry = rs_trace_rundir_entry_new(name);
-	return rs_rundir_claim(entry, out, err);
-}
-
-bool rs_launch_owes(const RsTraceRundirEntry *entry)
-{
-	for (guint i = 0; i < entry->sources->len; i++) {
-		const RsTraceRundirSource *source = entry->sources->pdata[i];
-		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
-		g_autofree char *journal = NULL;
-
-		if (source->program && !rs_rundir_file(name, "journal", &journal, NULL) &&
-		    rs_machine_process_owed(journal))
-			return true;
-	}
-	return false;
-}
-
-static int end_one(const RsTraceRundirEntry *old, const char *run_dir, guint number,
-		   struct rs_error *err)
-{
-	const RsTraceRundirSource *source = rs_trace_rundir_entry_source(old, number);
-	g_autofree char *name = rs_trace_rundir_source_name(old->name, number);
-	g_autofree char *untold = untold_qmp(old, run_dir, number);
-	g_autofree char *journal = NULL;
-	struct rs_journal_report report;
-	int ret = rs_rundir_file(name, "journal", &journal, err);
-
-	if (!ret && untold)
-		ret = rs_machine_end_guest(run_dir, name, err);
-	else if (!ret && !source)
-		return 0;
-	else if (!ret && source->program)
-		ret = put_right(journal, &report, err);
-	else if (!ret && source->via)
-		ret = rs_machine_rescue_reached(run_dir, name, source->via, journal, &report, err);
-	else if (!ret)
-		ret = rs_machine_end_guest(run_dir, name, err);
-	if (has_ended(ret)) {
-		rs_machine_forget_guest(run_dir, name);
-		ret = 0;
-	}
-	/* The text that it is about is no more, or is right again. */
-	if (!ret)
-		g_unlink(journal);
-	else
-		rs_error_prefix(err, "%s", source->name);
-	return ret;
-}
-
-int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err)
-{
-	g_autofree char *run_dir = NULL;
-	int ret = find_run_dir(&run_dir, err);
-
-	/* And one that it has not told of. */
-	for (guint i = 1; run_dir && i <= old->sources->len + 1; i++) {
-		int failed = end_one(old, run_dir, i, ret ? NULL : err);
-
-		ret = ret ? ret : failed;
-	}
-	return ret;
-}
-
-static void put_programs_right(const RsTraceRundirEntry *entry)
-{
-	for (guint i = 0; i < entry->sources->len; i++) {
-		g_autofree char *name = rs_trace_rundir_source_name(entry->name, i + 1);
-		g_autofree char *journal = NULL;
-		struct rs_journal_report report;
-
-		if (((const RsTraceRundirSource *)entry->sources->pdata[i])->program &&
-		    !rs_rundir_file(name, "journal", &journal, NULL))
-			rs_machine_rescue_process(journal, &report, NULL);
-	}
-}
-
-static bool had_program(const RsTraceRundirEntry *entry)
-{
-	bool had = false;
-
-	for (guint i = 0; i < entry->sources->len; i++) {
-		const RsTraceRundirSource *source = entry->sources->pdata[i];
-
-		had |= source->program;
-	}
-	return had;
-}
-
-void rs_launch_sweep(void)
-{
-	g_autoptr(GPtrArray) all = rs_trace_rundir_list(NULL);
-
-	for (guint i = 0; all && i < all->len; i++) {
-		const RsTraceRundirEntry *entry = all->pdata[i];
-		struct rs_rundir_claim *claim = NULL;
-
-		if (entry->live || !had_program(entry))
-			continue;
-		put_programs_right(entry);
-		if (rs_launch_lives(entry) || rs_launch_owes(entry) ||
-		    rs_rundir_claim(entry, &claim, NULL))
-			continue;
-		rs_rundir_release(claim, rs_launch_end(entry, NULL) != 0);
-	}
-}
-
-RsTraceRundirEntry *rs_launch_find(const char *via)
-{
-	g_autoptr(GPtrArray) all = rs_trace_rundir_list(NULL);
-
-	for (guint i = 0; all && i < all->len; i++) {
-		const RsTraceRundirEntry *entry = all->pdata[i];
-		const RsTraceRundirSource *source = rs_trace_rundir_entry_source(entry, 1);
-
-		if (source && source->via && rs_machine_reach_same(source->via, via))
-			return rs_trace_rundir_find(entry->name, NULL);
-	}
-	return NULL;
 }

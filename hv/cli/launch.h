@@ -35,12 +35,6 @@ int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	      struct rs_rundir_claim *claim, struct rs_session **out, struct rs_error *err);
 
 /*
- * Takes the name that the user has given. -EINVAL: it is none. -EEXIST: a session of that name
- * runs, or has left a guest behind.
- */
-int rs_launch_claim_name(const char *name, struct rs_rundir_claim **out, struct rs_error *err);
-
-/*
  * Makes a session on what somebody else has started. `via`: as in machine/reach.h. `lines`: as for
  * rs_launch_attach(). Errors: as rs_machine_reach() gives them, and those of rs_launch().
  */
@@ -72,33 +66,5 @@ int rs_launch_add_host(struct rs_session *session, struct rs_error *err);
  */
 int rs_launch_attach(const RsTraceRundirEntry *old, struct rs_session **out, GPtrArray **lines,
 		     struct rs_error *err);
-
-/*
- * The session that traces what `via` leads to (machine/reach.h), or did when it died; to be freed.
- * NULL: there is none.
- */
-RsTraceRundirEntry *rs_launch_find(const char *via);
-
-/* Whether a QEMU guest of that session still runs, or a program that can be traced on. */
-bool rs_launch_lives(const RsTraceRundirEntry *entry);
-
-/*
- * Whether text of a program of that session is still to be put right. The session's file is kept
- * until then, so that `ringside attach` and `ringside stop` can try again.
- */
-bool rs_launch_owes(const RsTraceRundirEntry *entry);
-
-/*
- * Puts the text of programs right whose session died, and removes what is left of sessions that had
- * programs and of which nothing can be taken up any more. What fails is tried again the next time.
- */
-void rs_launch_sweep(void);
-
-/*
- * Ends the QEMU guests of a session that died, and restores the text of its programs. Goes on after
- * a failure. Returns the first: -ETIMEDOUT, -EAGAIN (some text could not be put right), or as
- * rs_qemu_attach() and rs_machine_rescue_process() give them.
- */
-int rs_launch_end(const RsTraceRundirEntry *old, struct rs_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/list_domains.h"
 
-#include "cli/launch.h"
+#include "cli/remains.h"
 #include "cli/verb.h"
 #include "libvirt/list.h"
 #include "machine/domain.h"
@@ -26,7 +26,7 @@ static RsTraceRundirEntry *session_of(const struct rs_listed_domain *domain, con
 {
 	g_autofree char *via = rs_machine_listed_via(uri, domain->uuid, domain->name);
 
-	return rs_launch_find(via);
+	return rs_remains_find(via);
 }
 
 static void print_table(const GPtrArray *list, const char *uri)

@@ -3,6 +3,7 @@
 #include "cli/attach_domain.h"
 #include "cli/launch.h"
 #include "cli/profile.h"
+#include "cli/remains.h"
 #include "cli/run_faults.h"
 #include "cli/run_triggers.h"
 #include "cli/run_recording_options.h"
@@ -127,19 +128,17 @@ static int via_of(const struct options *o, char **out, struct rs_error *err)
 static int claim_name(const struct options *o, const char *via, struct rs_rundir_claim **out,
 		      struct rs_error *err)
 {
-	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
-	g_autofree char *what = rs_machine_reach_name(via), *base = NULL;
+	g_autoptr(RsTraceRundirEntry) there = rs_remains_find(via);
+	g_autofree char *what = rs_machine_reach_name(via);
 
 	if (there && there->live)
 		return rs_error_set(err, EBUSY, "session '%s' has it already", there->name);
-	if (there && rs_launch_lives(there))
+	if (there && rs_remains_of(there) & RS_REMAINS_LIVES)
 		return rs_error_set(err, EEXIST,
 				    "session '%s' has died there: 'ringside attach %s' takes it up",
 				    there->name, there->name);
-	if (o->name)
-		return rs_launch_claim_name(o->name, out, err);
-	base = rs_session_name_for(what);
-	return there ? rs_rundir_claim(there, out, err) : rs_rundir_claim_free(base, out, err);
+	return there && !o->name ? rs_rundir_claim(there, out, err)
+				 : rs_remains_claim(o->name, what, out, err);
 }
 
 /* `code`: why there is no session; 0: there is one. */
@@ -153,6 +152,32 @@ static int add_host(bool wanted, int code, struct rs_session *session, struct rs
 	return code;
 }
 
+/* Programs that were let go of: their ids lead to them. */
+static void tell_programs(const RsTraceRundirEntry *old)
+{
+	for (guint i = 0; i < old->sources->len; i++) {
+		const RsTraceRundirSource *source = old->sources->pdata[i];
+
+		if (source->program && rs_machine_process_waits(source->via))
+			rs_cli_fail(0, "%s runs on: 'ringside attach --pid %d' traces it again",
+				    source->name, (int)rs_machine_process_pid(source->via));
+	}
+}
+
+/* `ran`: there was a session. */
+static unsigned int release(struct rs_rundir_claim *claim, bool ran)
+{
+	g_autofree char *name = g_strdup(rs_rundir_claim_name(claim));
+	const unsigned int remains = rs_remains_release(claim, ran);
+
+	if (remains & RS_REMAINS_TEXT)
+		rs_cli_fail(0,
+			    "text of a program of '%s' is still patched: 'ringside attach %s' "
+			    "tries again",
+			    name, name);
+	return remains;
+}
+
 /* Takes up what a session that died has left. */
 static int attach(const char *name, bool host, struct rs_runner_config *runner)
 {
@@ -163,7 +188,8 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
-	bool owes, lives, ran;
+	unsigned int remains;
+	bool ran;
 	int code;
 
 	old = rs_trace_rundir_find(name, &error);
@@ -182,19 +208,9 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 		code = rs_runner_run(session, runner);
 	else
 		code = rs_cli_fail_error(&err);
-	owes = rs_launch_owes(old);
-	if (owes)
-		rs_cli_fail(0,
-			    "text of a program of '%s' is still patched: 'ringside attach %s' "
-			    "tries again",
-			    name, name);
-	/* Keep the file of a guest that goes on, so that it can be attached again. */
-	lives = rs_launch_lives(old);
-	if (code && !owes && !lives)
-		rs_launch_end(old, NULL);
-	if (ran && lives && !owes)
-		rs_rundir_say(claim, RS_TRACE_RUNDIR_DETACHED);
-	rs_rundir_release(claim, owes || lives);
+	remains = release(claim, ran);
+	if (ran && !(remains & RS_REMAINS_KEPT))
+		tell_programs(old);
 	return code;
 }
 
@@ -202,15 +218,16 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
  * A session that died there, and has left something to be put right. It is taken up, unless more is
  * asked for than that one had.
  */
-static RsTraceRundirEntry *find_dead(const struct options *o, const char *via)
+static RsTraceRundirEntry *find_died(const struct options *o, const char *via)
 {
-	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
+	g_autoptr(RsTraceRundirEntry) there = rs_remains_find(via);
 	bool plain = !o->name && !o->ring_size && !o->ring_max && !o->mode &&
 		     o->cpus == NOT_GIVEN && o->users == NOT_GIVEN && !o->new_layout &&
 		     !o->self_patch;
 
-	return plain && there && !there->live && rs_launch_lives(there) ? g_steal_pointer(&there)
-									: NULL;
+	return plain && there && !there->live && rs_remains_of(there) & RS_REMAINS_LIVES
+		       ? g_steal_pointer(&there)
+		       : NULL;
 }
 
 /* What somebody else has started. */
@@ -223,16 +240,16 @@ static int attach_other(const struct options *o)
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
-	g_autoptr(RsTraceRundirEntry) made = NULL, dead = NULL;
-	bool keep;
+	g_autoptr(RsTraceRundirEntry) died = NULL;
+	bool ran;
 	int code = fill_memory(o, &memory, &err);
 
 	if (!code)
 		code = via_of(o, &via, &err);
 	if (!code)
-		dead = find_dead(o, via);
-	if (dead)
-		return attach(dead->name, o->host, &runner);
+		died = find_died(o, via);
+	if (died)
+		return attach(died->name, o->host, &runner);
 	if (!code)
 		code = claim_name(o, via, &claim, &err);
 	if (code)
@@ -243,6 +260,7 @@ static int attach_other(const struct options *o)
 	code = rs_launch_reach(via, &memory, claim, &session, &lines, &err);
 	say_lines(lines);
 	code = add_host(o->host, code, session, &err);
+	ran = !code;
 	if (code) {
 		/* A file or socket is missing, and no event or session. */
 		if (code == -ENOENT)
@@ -253,10 +271,7 @@ static int attach_other(const struct options *o)
 		runner.claim = claim;
 		code = rs_runner_run(session, &runner);
 	}
-	/* What could not be put right is tried again. A program is found by its id. */
-	made = rs_trace_rundir_find(rs_rundir_claim_name(claim), NULL);
-	keep = made && (rs_machine_is_process(via) ? rs_launch_owes(made) : rs_launch_lives(made));
-	rs_rundir_release(claim, keep);
+	release(claim, ran);
 	return code;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside prepare`: gives a domain of libvirt the device that a trace needs. */
 #include "cli/attach_domain.h"
-#include "cli/launch.h"
+#include "cli/remains.h"
 #include "cli/line_diff.h"
 #include "cli/list_domains.h"
 #include "cli/verb.h"
@@ -212,7 +212,7 @@ static int check_sessions(const struct rs_domain *domain, const struct options *
 			  struct rs_error *err)
 {
 	g_autofree char *via = rs_machine_domain_via(domain);
-	g_autoptr(RsTraceRundirEntry) there = rs_launch_find(via);
+	g_autoptr(RsTraceRundirEntry) there = rs_remains_find(via);
 
 	if (!o->remove || o->dry_run || !there || !there->live)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/attach_domain.h"
 #include "cli/color.h"
-#include "cli/launch.h"
+#include "cli/remains.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 
@@ -42,7 +42,7 @@ static const char *state_of_file(const RsTraceRundirEntry *entry)
 {
 	if (entry->live)
 		return entry->said ? RS_TRACE_RUNDIR_ENDING : "starting";
-	if (!rs_trace_rundir_entry_lost(entry))
+	if (!rs_remains_of(entry))
 		return "dead";
 	return g_strcmp0(entry->said, RS_TRACE_RUNDIR_DETACHED) == 0 ? RS_TRACE_RUNDIR_DETACHED
 								     : "lost";
@@ -266,7 +266,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	}
 	/* What has died is shown once more, however long it takes to put its programs right. */
 	if (!fflush(stdout))
-		rs_launch_sweep();
+		rs_remains_sweep();
 	return RS_CLI_OK;
 }
 
@@ -282,8 +282,8 @@ const struct rs_verb rs_verb_ps = {
 		   "detached (its QEMU guest runs on without it: ringside attach);\n"
 		   "lost (the session's process died, its QEMU guest or program may live: ringside "
 		   "attach)\n"
-		   "or dead (nothing of it lives). ringside stop removes these three. A program's "
-		   "text is\n"
-		   "put right by the next ringside ps or run.",
+		   "or dead (nothing of it lives, and it is not shown again). ringside stop "
+		   "removes these\n"
+		   "three. A program's text is put right by the next ringside ps or run.",
 	.run = run,
 };

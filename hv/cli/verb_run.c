@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/profile.h"
+#include "cli/remains.h"
 #include "cli/run_recording_options.h"
 #include "cli/run_apart.h"
 #include "cli/runner.h"
@@ -33,18 +34,6 @@ struct options {
 	gboolean json, quiet, propagate, host;
 	struct rs_run_apart_options apart;
 };
-
-/* Takes a name. If none was given, makes one from the kernel's or program's. */
-static int claim_name(const struct options *o, const char *what, struct rs_rundir_claim **out,
-		      struct rs_error *err)
-{
-	g_autofree char *base = NULL;
-
-	if (o->name)
-		return rs_launch_claim_name(o->name, out, err);
-	base = rs_session_name_for(what);
-	return rs_rundir_claim_free(base, out, err);
-}
 
 /* `background`: this process was made for the session; NULL: it was not. */
 static int run_session(struct options *o, GArray *sources, struct rs_background *background)
@@ -80,11 +69,8 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 	struct rs_rundir_claim *claim = NULL;
 	struct rs_session *session;
 	struct rs_error err = {0};
-	bool keep = false;
-	int ret;
+	int ret = rs_remains_claim(o->name, rs_launch_what(first), &claim, &err);
 
-	rs_launch_sweep();
-	ret = claim_name(o, rs_launch_what(first), &claim, &err);
 	if (ret)
 		return rs_cli_fail_error(&err);
 	runner.data = claim;
@@ -105,13 +91,11 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 		if (ret == -ENOENT)
 			err.code = EIO;
 		ret = rs_cli_fail_error(&err);
-		/* It is needed again if what an earlier session left could not be put right. */
-		keep = rs_rundir_claim_inherits(claim);
 	} else {
 		runner.claim = claim;
 		ret = rs_runner_run(session, &runner);
 	}
-	rs_rundir_release(claim, keep);
+	rs_remains_release(claim, false);
 	/* Of what nobody prints, nothing is known. */
 	return rs_cli_choice_finish(runner.quiet && !runner.count ? NULL : o->view, ret);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/launch.h"
+#include "cli/remains.h"
 #include "cli/verb.h"
 
 /* A session that died: ends its QEMU guests, and removes what is left of it. */
@@ -11,19 +11,11 @@ static int stop_dead(const RsTraceRundirEntry *old)
 
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
-	if (rs_launch_end(old, &err))
+	if (rs_remains_end(old, &err))
 		code = rs_cli_fail_error(&err);
 	/* What still runs, or is still patched, can be stopped again. */
-	rs_rundir_release(claim, code && (rs_launch_lives(old) || rs_launch_owes(old)));
+	rs_remains_release(claim, false);
 	return code;
-}
-
-/* The session of that name, if it died. */
-static RsTraceRundirEntry *find_dead(const char *name)
-{
-	g_autoptr(RsTraceRundirEntry) entry = name ? rs_trace_rundir_find(name, NULL) : NULL;
-
-	return entry && !entry->live ? g_steal_pointer(&entry) : NULL;
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -32,15 +24,16 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(RsTraceRundirEntry) dead = NULL;
+	g_autoptr(RsTraceRundirEntry) named = NULL;
 	GError *error = NULL;
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	dead = find_dead(name ? name : argc == 2 ? argv[1] : NULL);
-	if (dead)
-		return stop_dead(dead);
+	if (name || argc == 2)
+		named = rs_trace_rundir_find(name ? name : argv[1], NULL);
+	if (named && !named->live)
+		return stop_dead(named);
 	session = rs_cli_connect(verb, name, 0, &argc, argv, &code);
 	if (!session)
 		return code;

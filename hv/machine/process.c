@@ -70,6 +70,13 @@ bool rs_machine_is_process(const char *via)
 	return via && g_str_has_prefix(via, RS_VIA_PROCESS);
 }
 
+pid_t rs_machine_process_pid(const char *via)
+{
+	struct process process;
+
+	return parse(via, &process) ? process.pid : 0;
+}
+
 bool rs_machine_process_lives(const char *via)
 {
 	struct process process;

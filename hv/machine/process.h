@@ -24,6 +24,8 @@ bool rs_machine_is_process(const char *via);
 bool rs_machine_process_lives(const char *via);
 /* Whether it lives and has such a memory, so that it can be reached. */
 bool rs_machine_process_waits(const char *via);
+/* Its id, whether it lives or not; 0: `via` is of none. */
+pid_t rs_machine_process_pid(const char *via);
 /* The name of its program, to be freed. */
 char *rs_machine_process_name(const char *via);
 

@@ -229,6 +229,11 @@ int rs_machine_reach(const struct rs_machine_reach *wish, struct rs_machine *out
 	return rs_error_set(err, EINVAL, "no way is known to '%s'", wish->via);
 }
 
+bool rs_machine_reach_memory(const char *via)
+{
+	return g_str_has_prefix(via, SHM) && !access(via + strlen(SHM), F_OK);
+}
+
 bool rs_machine_reach_owed(const char *run_dir, const char *name)
 {
 	static const char *const files[] = {"qemu", "journal"};

@@ -46,6 +46,9 @@ int rs_machine_reach_qemu(struct rs_monitor *monitor, const GArray *pids,
 			  const struct rs_machine_reach *wish, struct rs_machine *out,
 			  GPtrArray *lines, struct rs_error *err);
 
+/* Whether that is a memory alone, which is still there. */
+bool rs_machine_reach_memory(const char *via);
+
 /*
  * Whether something of a dead session is still to be put right there: its text, its gdb stub.
  * `name` is that of the source's files.

@@ -11,7 +11,6 @@
 struct rs_rundir_claim {
 	char *name, *path;
 	int fd; /* holds the lock */
-	bool inherits;
 	pid_t pid;
 	gint64 started; /* unix seconds: when it was claimed */
 };
@@ -163,13 +162,12 @@ int rs_rundir_claim(const RsTraceRundirEntry *entry, struct rs_rundir_claim **ou
 	claim = (struct rs_rundir_claim){
 		.name = entry->name,
 		.path = path,
-		.inherits = ours.st_size != 0,
 		.pid = getpid(),
 		.started = g_get_real_time() / G_USEC_PER_SEC,
 	};
 	claim.fd = replace(&claim, entry, NULL, err);
 	/* A file that we have just made says nothing. */
-	if (claim.fd < 0 && !claim.inherits)
+	if (claim.fd < 0 && !ours.st_size)
 		unlink(path);
 	close(fd);
 	if (claim.fd < 0)
@@ -223,7 +221,8 @@ void rs_rundir_release(struct rs_rundir_claim *claim, bool keep)
 	g_free(claim);
 }
 
-int rs_rundir_claim_free(const char *wish, struct rs_rundir_claim **out, struct rs_error *err)
+int rs_rundir_claim_free(const char *wish, bool (*taken)(const RsTraceRundirEntry *dead),
+			 struct rs_rundir_claim **out, struct rs_error *err)
 {
 	for (unsigned int n = 1; n < 10000; n++) {
 		g_autofree char *name = n == 1 ? g_strdup(wish) : g_strdup_printf("%s-%u", wish, n);
@@ -233,7 +232,7 @@ int rs_rundir_claim_free(const char *wish, struct rs_rundir_claim **out, struct 
 		int ret;
 
 		/* The name of a lost session is kept for `attach`. */
-		if (old && (old->live || rs_trace_rundir_entry_lost(old)))
+		if (old && (old->live || taken(old)))
 			continue;
 		ret = rs_rundir_claim(entry, out, &why);
 		/* Another session may have taken it since we looked. */
@@ -249,9 +248,4 @@ int rs_rundir_claim_free(const char *wish, struct rs_rundir_claim **out, struct 
 const char *rs_rundir_claim_name(const struct rs_rundir_claim *claim)
 {
 	return claim->name;
-}
-
-bool rs_rundir_claim_inherits(const struct rs_rundir_claim *claim)
-{
-	return claim->inherits;
 }

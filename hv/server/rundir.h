@@ -36,14 +36,13 @@ void rs_rundir_say(struct rs_rundir_claim *claim, const char *said);
 void rs_rundir_release(struct rs_rundir_claim *claim, bool keep);
 
 /*
- * Takes a free name: `wish`, else wish-2, wish-3 … A name that `ringside attach` may need is not
- * free. -EEXIST: no name is free.
+ * Takes a free name: `wish`, else wish-2, wish-3 … The name of a dead session is free if it is not
+ * `taken`, and nothing of that goes over to the new one. -EEXIST: no name is free.
  */
-int rs_rundir_claim_free(const char *wish, struct rs_rundir_claim **out, struct rs_error *err);
+int rs_rundir_claim_free(const char *wish, bool (*taken)(const RsTraceRundirEntry *dead),
+			 struct rs_rundir_claim **out, struct rs_error *err);
 
 /* Belongs to the claim. */
 const char *rs_rundir_claim_name(const struct rs_rundir_claim *claim);
-/* Whether the claim took over the file of a dead session. */
-bool rs_rundir_claim_inherits(const struct rs_rundir_claim *claim);
 
 #endif

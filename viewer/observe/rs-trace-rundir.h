@@ -53,7 +53,10 @@ RsTraceRundirEntry *rs_trace_rundir_entry_new(const char *name);
 void rs_trace_rundir_entry_add(RsTraceRundirEntry *entry, const RsTraceRundirSource *source);
 /* The Nth source, from 1 on; NULL: there is none. */
 const RsTraceRundirSource *rs_trace_rundir_entry_source(const RsTraceRundirEntry *entry, guint n);
-/* Whether the session died and one of its QEMU guests may still run. */
+/*
+ * Whether the session died and what it traced may live, as far as its file says: a QEMU guest, or
+ * what it did not start. Nobody has looked.
+ */
 gboolean rs_trace_rundir_entry_lost(const RsTraceRundirEntry *entry);
 
 void rs_trace_rundir_entry_free(RsTraceRundirEntry *entry);
