@@ -3,6 +3,7 @@
 
 #include "base/output.h"
 #include "cli/verb.h"
+#include "session/session.h"
 
 #include <json-glib/json-glib.h>
 #include <rs-trace-escape.h>
@@ -77,14 +78,6 @@ int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *vie
 	return rs_cli_fail(RS_CLI_GUEST, "%s could not go on%s%s", view->name, colon, text);
 }
 
-/* Names of enum rs_end_reason in JSON. */
-static const char *const reasons[] = {
-	[RS_END_EXIT] = "exit",   [RS_END_KILLED] = "killed",
-	[RS_END_PANIC] = "panic", [RS_END_TRIPLE_FAULT] = "triple-fault",
-	[RS_END_RESET] = "reset", [RS_END_GONE] = "gone",
-	[RS_END_FAULT] = "fault",
-};
-
 int rs_ends_write(const char *path, const struct rs_target_end *end,
 		  const struct rs_ends_result *result)
 {
@@ -94,7 +87,7 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	int ret;
 
 	json_builder_begin_object(builder);
-	rs_cli_add_text(builder, "end", end ? reasons[end->reason] : "");
+	rs_cli_add_text(builder, "end", end ? rs_end_reason_name(end->reason) : "");
 	rs_cli_add_number(builder, "code",
 			  end && end->reason == RS_END_EXIT ? (uint64_t)end->code : 0);
 	rs_cli_add_text(builder, "text", text);

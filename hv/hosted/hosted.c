@@ -18,20 +18,6 @@
 #define KILL_AFTER_MS 600 /* a session that is to end does so within a second */
 #define SILENCE_US (10 * G_USEC_PER_SEC)
 
-static struct rs_hosted *hosted_of(const struct rs_target *target)
-{
-	return (struct rs_hosted *)target;
-}
-
-static void stop_source(GSource **source)
-{
-	if (!*source)
-		return;
-	g_source_destroy(*source);
-	g_source_unref(*source);
-	*source = NULL;
-}
-
 /* ---- operations ---- */
 
 /*
@@ -74,7 +60,7 @@ static void watch_doorbell(struct rs_hosted *hosted)
 
 static int hosted_start(struct rs_target *target, struct rs_error *err)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 	int ret;
 
 	if (hosted->context)
@@ -104,7 +90,7 @@ static void note_silence(struct rs_hosted *hosted, int ret)
 
 static int hosted_pause(struct rs_target *target, struct rs_error *err)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 	int ret = 0;
 
 	if (hosted->no_patch.code)
@@ -121,7 +107,7 @@ static int hosted_pause(struct rs_target *target, struct rs_error *err)
 
 static int hosted_resume(struct rs_target *target, struct rs_error *err)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 
 	hosted->paused = false;
 	if (hosted->stop)
@@ -132,18 +118,18 @@ static int hosted_resume(struct rs_target *target, struct rs_error *err)
 /* The agent of another image, perhaps. */
 static void hosted_booted(struct rs_target *target)
 {
-	rs_hosted_open_memory(hosted_of(target), NULL);
+	rs_hosted_open_memory(rs_hosted_of(target), NULL);
 }
 
 static void hosted_stats(struct rs_target *target, struct rs_target_stats *out)
 {
-	*out = hosted_of(target)->stats;
+	*out = rs_hosted_of(target)->stats;
 }
 
 /* The rate is the more exact the longer the target has existed. */
 static uint64_t hosted_clock_hz(struct rs_target *target)
 {
-	return rs_ticks_hz(&hosted_of(target)->begun);
+	return rs_ticks_hz(&rs_hosted_of(target)->begun);
 }
 
 /* The event clock of a process is the same counter as ours. */
@@ -168,7 +154,7 @@ static bool may_end(const struct rs_hosted *hosted)
 
 static void hosted_stop(struct rs_target *target, const char *why)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 
 	if (!may_end(hosted) || hosted->stop_asked)
 		return;
@@ -183,7 +169,7 @@ static void hosted_stop(struct rs_target *target, const char *why)
 
 static void hosted_kill(struct rs_target *target, const char *why)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 
 	if (!may_end(hosted))
 		return;
@@ -196,13 +182,13 @@ static void hosted_kill(struct rs_target *target, const char *why)
 /* Only our part in it ends. */
 static void attached_stop(struct rs_target *target, const char *why)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 	struct rs_target_end end = {.reason = RS_END_KILLED};
 
 	if (!may_end(hosted))
 		return;
 	hosted->ended = true;
-	stop_source(&hosted->life_source);
+	rs_hosted_drop_source(&hosted->life_source);
 	g_strlcpy(end.text, why ? why : "stopped", sizeof(end.text));
 	if (target->events.ended)
 		target->events.ended(target->events.data, &end);
@@ -220,13 +206,13 @@ static void hosted_destroy(struct rs_target *target)
 
 	if (!target)
 		return;
-	hosted = hosted_of(target);
+	hosted = rs_hosted_of(target);
 	hosted_resume(target, NULL);
 	if (may_end(hosted) && !hosted->attached)
 		rs_hosted_end(hosted);
-	stop_source(&hosted->doorbell_source);
-	stop_source(&hosted->kill_source);
-	stop_source(&hosted->life_source);
+	rs_hosted_drop_source(&hosted->doorbell_source);
+	rs_hosted_drop_source(&hosted->kill_source);
+	rs_hosted_drop_source(&hosted->life_source);
 	if (hosted->context)
 		g_main_context_unref(hosted->context);
 	close_fd(hosted->regions_fd);
@@ -365,7 +351,7 @@ int rs_hosted_attach(pid_t pid, uint64_t start_time, int doorbell_fd, struct rs_
 
 bool rs_hosted_can_patch(const struct rs_target *target, struct rs_error *why)
 {
-	const struct rs_hosted *hosted = hosted_of(target);
+	const struct rs_hosted *hosted = rs_hosted_of(target);
 
 	if (!hosted->no_patch.code)
 		return true;

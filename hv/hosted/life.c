@@ -21,7 +21,7 @@
 #define END_US 1000000 /* after a kill */
 #define END_LOOK_US 1000
 
-static void drop_source(GSource **source)
+void rs_hosted_drop_source(GSource **source)
 {
 	if (*source)
 		g_source_destroy(*source);
@@ -46,8 +46,8 @@ static void tell_end(struct rs_hosted *hosted, const siginfo_t *info)
 	struct rs_target_end end = {.reason = RS_END_GONE};
 
 	hosted->ended = true;
-	drop_source(&hosted->kill_source);
-	drop_source(&hosted->life_source);
+	rs_hosted_drop_source(&hosted->kill_source);
+	rs_hosted_drop_source(&hosted->life_source);
 	if (info && info->si_code == CLD_EXITED)
 		end = (struct rs_target_end){.reason = RS_END_EXIT, .code = info->si_status};
 	else if (info)
@@ -81,7 +81,7 @@ static gboolean look_again(gpointer data)
 /* The pidfd stays readable, so it is not watched any more. */
 static void look_now_and_then(struct rs_hosted *hosted)
 {
-	drop_source(&hosted->life_source);
+	rs_hosted_drop_source(&hosted->life_source);
 	hosted->life_source = g_timeout_source_new(LOOK_MS);
 	g_source_set_callback(hosted->life_source, look_again, hosted, NULL);
 	g_source_attach(hosted->life_source, hosted->context);

@@ -49,12 +49,19 @@ struct rs_hosted {
 	gint64 silence;      /* … and for how long */
 };
 
+static inline struct rs_hosted *rs_hosted_of(const struct rs_target *target)
+{
+	return (struct rs_hosted *)target;
+}
+
 /*
  * spawn.c: starts the program, and finds out whether its text could be written. If not, *why has a
  * code != 0, and the program was told to patch itself. Returns the pid or -errno.
  */
 pid_t rs_hosted_spawn(struct rs_hosted *hosted, struct rs_error *why, struct rs_error *err);
 
+/* life.c: it is not called any more; NULL in *source is accepted. */
+void rs_hosted_drop_source(GSource **source);
 /* life.c: tells events.ended once, from the context of the caller of ops->start. */
 int rs_hosted_follow(struct rs_hosted *hosted, struct rs_error *err);
 /* Kills our program, and waits until it is no more: a second at most. */

@@ -14,11 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct rs_hosted *hosted_of(struct rs_target *target)
-{
-	return (struct rs_hosted *)target;
-}
-
 /* `code`: of a read or write, 0 if it did nothing: the address space is no more. */
 static int no_access(struct rs_hosted *hosted, uint64_t at, int code, struct rs_error *err)
 {
@@ -110,7 +105,7 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 	int ret;
 
 	rs_hosted_access_add(job, at.v, NULL, size);
-	ret = read_memory(hosted_of(target), job, err);
+	ret = read_memory(rs_hosted_of(target), job, err);
 	if (!ret)
 		memcpy(out, job->room, size);
 	rs_hosted_access_free(job);
@@ -150,7 +145,7 @@ int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *pa
 	job = rs_hosted_access_new(RS_HOSTED_READ, stretches, room);
 	for (size_t i = 0; i < count; i = stretch_end(patches, count, i))
 		rs_hosted_access_add(job, patches[i].at.v, NULL, stretch_size(patches, count, i));
-	ret = read_memory(hosted_of(target), job, err);
+	ret = read_memory(rs_hosted_of(target), job, err);
 	for (size_t k = 0; !ret && k < job->count; k++) {
 		const size_t end = stretch_end(patches, count, done);
 
@@ -197,7 +192,7 @@ static int write_all(struct rs_hosted *hosted, enum rs_hosted_kind kind,
 int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, bool *bad, struct rs_error *err)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 
 	if (!hosted->paused)
 		return rs_error_set(err, EPERM, "text is written only while paused");
@@ -212,7 +207,7 @@ static bool is_in_word(const struct rs_text_patch *patch)
 bool rs_hosted_writes_live(struct rs_target *target, const struct rs_text_patch *patches,
 			   size_t count, int failed)
 {
-	struct rs_hosted *hosted = hosted_of(target);
+	struct rs_hosted *hosted = rs_hosted_of(target);
 	/* Somebody else traces it, so that we cannot stop it. */
 	bool may =
 		hosted->way == RS_HOSTED_LIVE ||
@@ -229,5 +224,5 @@ bool rs_hosted_writes_live(struct rs_target *target, const struct rs_text_patch 
 int rs_hosted_write_live(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, bool *bad, struct rs_error *err)
 {
-	return write_all(hosted_of(target), RS_HOSTED_WORD, patches, count, bad, err);
+	return write_all(rs_hosted_of(target), RS_HOSTED_WORD, patches, count, bad, err);
 }
