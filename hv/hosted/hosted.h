@@ -44,7 +44,10 @@ struct rs_hosted_config {
 	 */
 	uint64_t *claim, claim_base;
 	bool no_ptrace; /* for tests: as if ptrace were not permitted */
-	/* For tests; RINGSIDE_HOSTED_TEXT=stop or =live in our environment overrides it. */
+	/*
+	 * For tests. RINGSIDE_HOSTED_TEXT=stop in our environment overrides it, and =live does
+	 * where this CPU never runs through a part of a new word.
+	 */
 	enum rs_hosted_way way;
 };
 

@@ -129,6 +129,14 @@ def test_leaks():
     check(r.code == 0 and 'LeakSanitizer' not in r.err, f'no leak, and it could look: {r}')
 
 
+def whole_words():
+    """Whether a CPU never runs through a part of a new word, as hv/hosted/fetch_x86_64.c has it."""
+    with open('/proc/cpuinfo', encoding='ascii') as f:
+        info = f.read()
+    flags = re.search(r'^flags\s*: (.*)$', info, re.M)[1].split()
+    return bool(re.search(r'^vendor_id\s*: (AuthenticAMD|HygonGenuine)$', info, re.M)) and not {'erms', 'fsrm'} & set(flags)
+
+
 def test_ways():
     """Text is written to a program that runs, or is stopped, on whatever CPU."""
     for way in ('stop', 'live'):
@@ -136,7 +144,7 @@ def test_ways():
         for _ in range(30):
             switch(s)
         stat = s.stat()
-        check((stat['pause_max_ns'] > 0) == (way == 'stop'), f'{way}: {stat["pause_max_ns"]} ns')
+        check((stat['pause_max_ns'] > 0) == (way == 'stop' or not whole_words()), f'{way}: {stat["pause_max_ns"]} ns')
         check(stat['patch_batches'] >= 60 and recorded(s), f'{way}: {stat["patch_batches"]} batches')
         check(s.end(signal.SIGINT)[0] == 0, 'a good end')
 

@@ -5,8 +5,10 @@
  * with the last mapping of the region. So others see whether any process, forks included, still has
  * it mapped, however these processes end.
  *
- * For rs_hosted.c. Thread: the one that calls rs_hosted_init_image(). Trust: the memory is written
- * by other processes too, so offsets and sizes are checked.
+ * For rs_hosted.c. Threads: the one that calls rs_hosted_init_image(), before it starts the door's
+ * (door.h). After that only the door's takes and retires places, and asks for the host, until
+ * rs_door_stop() has waited for it. Trust: the memory is written by other processes too, so offsets
+ * and sizes are checked.
  */
 #ifndef RS_HOSTED_PLACE_H
 #define RS_HOSTED_PLACE_H

@@ -158,7 +158,11 @@ static int attach(const char *name, bool self)
  */
 static void at_exit(void)
 {
-	if (is_active() && !hosted.child)
+	if (hosted.child)
+		return;
+	/* The thread takes places, and gives them up. */
+	rs_door_stop();
+	if (is_active())
 		rs_hosted_leave_place(&hosted.place);
 }
 
@@ -213,6 +217,21 @@ static int take_part(const char *name, bool *self)
 	return ret == -RS_EHOSTUNREACH ? 0 : ret;
 }
 
+/* Other threads may still be inside an event, so the region stays mapped. */
+static void detach(void)
+{
+	rs_store_release(&hosted.active, 0);
+	if (hosted.greeted && !hosted.place.given)
+		rs_agent_unregister(&provider);
+	rs_agent_host_gone(); /* puts back what it has patched by itself */
+}
+
+static void leave(void)
+{
+	rs_hosted_leave_place(&hosted.place);
+	rs_hosted_forget_host(&hosted.place);
+}
+
 /* From the door's thread. */
 static int join(int fd)
 {
@@ -259,8 +278,16 @@ static int start(const char *name, const struct rs_event *events)
 	if (!ret)
 		ret = take_part(provider_name, &self);
 	if (is_active()) {
-		if (self)
-			rs_door_start(&calls, true);
+		const char *why = self ? rs_door_start(&calls, true) : NULL;
+
+		/* It would never patch itself, and nobody would know why it records nothing. */
+		if (why) {
+			detach();
+			rs_agent_fini();
+			leave();
+			hosted.place.why = why;
+			return -RS_EAGAIN;
+		}
 	} else if (ret != 1 || !may_wait()) {
 		return ret;
 	} else {
@@ -329,22 +356,14 @@ bool rs_hosted_active(void)
 
 void rs_hosted_fini(void)
 {
-	bool active;
-
 	if (!hosted.started || hosted.child)
 		return;
 	rs_door_stop();
 	hosted.started = false;
-	active = is_active();
-	rs_store_release(&hosted.active, 0);
-	if (!active)
+	if (!is_active())
 		return;
-	/* Other threads may still be inside an event, so the region stays mapped. */
-	if (hosted.greeted && !hosted.place.given)
-		rs_agent_unregister(&provider);
-	rs_agent_host_gone(); /* puts back what it has patched by itself */
-	rs_hosted_leave_place(&hosted.place);
-	rs_hosted_forget_host(&hosted.place);
+	detach();
+	leave();
 }
 
 void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm)
