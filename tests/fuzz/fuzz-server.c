@@ -27,7 +27,7 @@
 
 /* A step: one of the methods, or one of these. The number's upper bits say which peer. */
 enum {
-	JOINS = 32,
+	JOINS = 34,
 	LEAVES,
 	BOOTS,     /* flags */
 	PROVIDER,  /* how its events are */
@@ -75,6 +75,8 @@ static const struct {
 	{"GuestCommand", "(uataya{sv})"},
 	{"OpenProgram", "(a{sv})"},
 	{"Sites", "(sa{sv})"},
+	{"SaveWishes", "(sa{sv})"},
+	{"RestoreWishes", "(a{sv})"},
 };
 
 static const char *const texts[] = {"*",     "sched:*", "sched:switch", "",
@@ -454,6 +456,8 @@ static void rs_fuzz_seeds(void)
 		 2, 0},
 		{0, DIES, 0, TURN, 200, DIES, 128, TURN, 200, 9, 0, 14, 3, 0, 4, 0, 5, 0, 0},
 		{0, 14, 3, 1, 4, 0, 0},
+		/* Wishes are saved, others come, a provider goes and comes back; restored. */
+		{0, 5, 1, 0, 32, 8, 0, 7, 1, 6, 0, DIES, 0, DIES, 128, TURN, 200, 33, 0, 33, 0, 0},
 		/* Bonds of two peers and of two owners, which end one after the other. */
 		{0,        BY(1, JOINS),
 		 5,        1,

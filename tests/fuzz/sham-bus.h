@@ -183,6 +183,7 @@ static void rs_bus_keep(void)
 					   "Disable",
 					   "SetFilter",
 					   "ClearFilter",
+					   "RestoreWishes",
 					   "Ktrace",
 					   "Threads",
 					   "EngineAttach",
