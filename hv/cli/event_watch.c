@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/event_watch.h"
 
-#include "filter/filter.h"
 #include "filter/rs-trace-selection.h"
-#include <rs-trace-error.h>
 #include <rs-trace-follower.h>
 #include <rs-trace-pump.h>
-#include <string.h>
 
 struct rs_event_wanted {
 	RsTraceSelection *selection;
@@ -106,32 +103,13 @@ void rs_event_watch_free(struct rs_event_watch *watch)
 	g_free(watch);
 }
 
-/* A filter, or the glob of events. What no glob has makes it a filter with a mistake. */
-static RsTraceSelection *select_one(const char *text, GError **error)
+struct rs_event_wanted *
+rs_event_watch_want(struct rs_event_watch *watch, const char *glob, const char *expression,
+		    void (*seen)(void *data, const RsTraceRecord *record, const RsTraceTask *task),
+		    void *data, GError **error)
 {
-	g_autofree char *glob = NULL, *expression = NULL;
-	const char *const filters[] = {text, NULL};
-	RsTraceSelectionConfig config = {.only_filtered = TRUE};
-
-	if (!*text) {
-		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-			    "a glob or an expression is due");
-		return NULL;
-	}
-	/* A name alone is an event here, and no field. */
-	if ((!rs_filter_split(text, &glob, &expression) || !glob) && !strpbrk(text, " \t\"()<>=&|"))
-		config = (RsTraceSelectionConfig){.events = text};
-	else
-		config.filters = filters;
-	return rs_trace_selection_new(&config, error);
-}
-
-struct rs_event_wanted *rs_event_watch_want(struct rs_event_watch *watch, const char *text,
-					    void (*seen)(void *data, const RsTraceRecord *record,
-							 const RsTraceTask *task),
-					    void *data, GError **error)
-{
-	RsTraceSelection *selection = select_one(text, error);
+	const RsTraceSelectionConfig config = {.events = glob, .expression = expression};
+	RsTraceSelection *selection = rs_trace_selection_new(&config, error);
 	struct rs_event_wanted *wanted;
 
 	if (!selection)

@@ -26,14 +26,14 @@ struct rs_event_watch *rs_event_watch_new(const struct rs_event_watch_config *co
 void rs_event_watch_free(struct rs_event_watch *watch);
 
 /*
- * `text`: "GLOB", "EXPR" or "GLOB: EXPR". `seen` is called on the thread of the watch for each
- * record that it means, until it is dropped; nothing of it is called out of there. NULL: `error` is
- * set.
+ * `glob` NULL: of any event; `expression` NULL: any record of it. `seen` is called on the thread of
+ * the watch for each such record until it is dropped; nothing of it is called out of there. NULL:
+ * `error` is set.
  */
-struct rs_event_wanted *rs_event_watch_want(struct rs_event_watch *watch, const char *text,
-					    void (*seen)(void *data, const RsTraceRecord *record,
-							 const RsTraceTask *task),
-					    void *data, GError **error);
+struct rs_event_wanted *
+rs_event_watch_want(struct rs_event_watch *watch, const char *glob, const char *expression,
+		    void (*seen)(void *data, const RsTraceRecord *record, const RsTraceTask *task),
+		    void *data, GError **error);
 void rs_event_watch_drop(struct rs_event_watch *watch, struct rs_event_wanted *wanted);
 
 /*

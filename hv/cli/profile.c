@@ -59,12 +59,40 @@ static char *take(const struct reading *r, const char *group, const char *key)
 	return g_steal_pointer(&value);
 }
 
+/* Names have no blanks, and a list may have some behind its commas. To be freed. */
+static char *without_blanks(const char *list)
+{
+	g_auto(GStrv) parts = g_strsplit(list, ",", -1);
+
+	for (char **part = parts; *part; part++)
+		g_strstrip(*part);
+	return g_strjoinv(",", parts);
+}
+
 static bool check_glob(const struct reading *r, const char *group, const char *key,
 		       const char *glob)
 {
 	struct rs_error err = {0};
 
 	return !rs_event_glob_check(glob, &err) || blame(r, group, key, err.message);
+}
+
+/* The events of a filter or a trigger, to be freed. NULL: it was blamed. */
+static char *take_glob(const struct reading *r, const char *group, const char *key)
+{
+	g_autofree char *list = take(r, group, key), *glob = NULL;
+	struct rs_error err = {0};
+
+	if (!list)
+		return NULL;
+	glob = without_blanks(list);
+	if (!check_glob(r, group, key, glob))
+		return NULL;
+	if (!rs_event_glob_check_names(glob, &err))
+		return g_steal_pointer(&glob);
+	blame(r, group, key,
+	      strstr(glob, ": ") ? "this is no glob: an expression goes to 'if'" : err.message);
+	return NULL;
 }
 
 static bool check_expression(const struct reading *r, const char *group, const char *expression)
@@ -79,16 +107,6 @@ static bool check_expression(const struct reading *r, const char *group, const c
 }
 
 /* ---- [events] ---- */
-
-/* Names have no blanks, and a list may have some behind its commas. To be freed. */
-static char *without_blanks(const char *list)
-{
-	g_auto(GStrv) parts = g_strsplit(list, ",", -1);
-
-	for (char **part = parts; *part; part++)
-		g_strstrip(*part);
-	return g_strjoinv(",", parts);
-}
 
 static bool take_globs(const struct reading *r, const char *key, GPtrArray *items)
 {
@@ -118,51 +136,26 @@ static bool take_globs(const struct reading *r, const char *key, GPtrArray *item
 
 static bool take_filter(const struct reading *r, const char *group)
 {
-	g_autofree char *glob = take(r, group, "events");
+	g_autofree char *glob = take_glob(r, group, "events");
 	g_autofree char *expression = glob ? take(r, group, "if") : NULL;
-	g_autofree char *text = NULL, *back = NULL, *rest = NULL;
+	g_autofree char *text = NULL;
 
-	if (!expression || !check_glob(r, group, "events", glob) ||
-	    !check_expression(r, group, expression))
+	if (!expression || !check_expression(r, group, expression))
 		return false;
 	text = g_strdup_printf("%s: %s", glob, expression);
-	/* As `filter` takes it apart again: a glob may hold what looks like the end of it. */
-	if (!rs_filter_split(text, &back, &rest) || g_strcmp0(back, glob) != 0)
-		return blame(r, group, "events", "this is no glob that a filter can have");
 	add(r->profile->filters, group, "if", g_steal_pointer(&text), g_steal_pointer(&glob));
 	return true;
 }
 
 /* ---- [trigger NAME] ---- */
 
-/* "GLOB" or "GLOB: EXPR", to be freed. NULL: it was blamed. */
-static char *take_trigger_event(const struct reading *r, const char *group)
+/* Without an expression *out stays as it is. */
+static bool take_condition(const struct reading *r, const char *group, char **out)
 {
-	static const char *const any[] = {"pause", NULL};
-	g_autofree char *glob = take(r, group, "on"), *expression = NULL, *event = NULL;
-	struct rs_trigger_text *text;
-	struct rs_error err = {0};
-	bool same;
-
-	if (!glob)
-		return NULL;
-	if (rs_trace_spec_has(r->spec, group, "if")) {
-		expression = take(r, group, "if");
-		if (!expression || !check_expression(r, group, expression))
-			return NULL;
-	}
-	event = expression ? g_strdup_printf("%s: %s", glob, expression) : g_strdup(glob);
-	if (rs_trigger_text_new(event, any, 0, &text, &err)) {
-		blame(r, group, "on", err.message);
-		return NULL;
-	}
-	same = g_strcmp0(text->glob, glob) == 0 && !text->expression == !expression;
-	rs_trigger_text_free(text);
-	if (!same) {
-		blame(r, group, "on", "this is no glob: an expression goes to 'if'");
-		return NULL;
-	}
-	return g_steal_pointer(&event);
+	if (!rs_trace_spec_has(r->spec, group, "if"))
+		return true;
+	*out = take(r, group, "if");
+	return *out && check_expression(r, group, *out);
 }
 
 static bool take_count(const struct reading *r, const char *group, guint64 *count)
@@ -180,35 +173,39 @@ static bool take_count(const struct reading *r, const char *group, guint64 *coun
 static char *line_of(const struct rs_trigger_text *text, guint64 count)
 {
 	g_autofree char *actions = rs_trigger_text_actions(text), *back = NULL, *line = NULL;
+	g_autofree char *event = rs_trigger_text_event(text);
 	g_autofree char *times =
 		count ? g_strdup_printf("; count=%" G_GUINT64_FORMAT, count) : g_strdup("");
 	struct rs_trigger_text *again;
 	bool same;
 
-	line = g_strdup_printf("%s%s @ %s", actions, times, text->event);
+	line = g_strdup_printf("%s%s @ %s", actions, times, event);
 	if (rs_trigger_text_parse(line, &again, NULL))
 		return NULL;
 	back = rs_trigger_text_actions(again);
-	same = g_str_equal(back, actions) && g_str_equal(again->event, text->event) &&
-	       again->count == text->count;
+	same = g_str_equal(back, actions) && g_str_equal(again->glob, text->glob) &&
+	       g_strcmp0(again->expression, text->expression) == 0 && again->count == text->count;
 	rs_trigger_text_free(again);
 	return same ? g_steal_pointer(&line) : NULL;
 }
 
 static bool take_trigger(const struct reading *r, const char *group)
 {
-	g_autofree char *event = take_trigger_event(r, group), *what = NULL, *line = NULL;
+	g_autofree char *glob = take_glob(r, group, "on");
+	g_autofree char *expression = NULL, *what = NULL, *line = NULL;
 	g_auto(GStrv) actions = NULL;
 	struct rs_trigger_text *text;
 	struct rs_error err = {0};
 	guint64 count = 0;
 	bool good;
 
-	what = event && take_count(r, group, &count) ? take(r, group, "do") : NULL;
+	if (!glob || !take_condition(r, group, &expression) || !take_count(r, group, &count))
+		return false;
+	what = take(r, group, "do");
 	actions = what ? rs_trace_spec_list(r->spec, group, "do", r->error) : NULL;
 	if (!actions)
 		return false;
-	if (rs_trigger_text_new(event, (const char *const *)actions, count, &text, &err))
+	if (rs_trigger_text_new(glob, expression, (const char *const *)actions, count, &text, &err))
 		return blame(r, group, "do", err.message);
 	line = line_of(text, count);
 	good = line != NULL;

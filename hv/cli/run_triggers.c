@@ -234,7 +234,8 @@ static void close_watch(struct rs_run_triggers *all)
 
 /* ---- from the session ---- */
 
-static int watch(void *data, uint32_t number, const char *event, bool shows, struct rs_error *err)
+static int watch(void *data, uint32_t number, const char *glob, const char *expression, bool shows,
+		 struct rs_error *err)
 {
 	struct rs_run_triggers *all = data;
 	struct watched *watched;
@@ -247,7 +248,8 @@ static int watch(void *data, uint32_t number, const char *event, bool shows, str
 	watched->all = all;
 	watched->number = number;
 	watched->shows = shows;
-	watched->wanted = rs_event_watch_want(all->watch, event, on_seen, watched, &error);
+	watched->wanted =
+		rs_event_watch_want(all->watch, glob, expression, on_seen, watched, &error);
 	if (!watched->wanted) {
 		g_free(watched);
 		if (!g_hash_table_size(all->watched))

@@ -2,6 +2,8 @@
 #include "cli/trigger.h"
 
 #include "cli/event_watch.h"
+#include "filter/filter.h"
+#include <rs-trace-error.h>
 #include <rs-trace-live.h>
 
 struct rs_trigger {
@@ -34,6 +36,19 @@ static void on_ended(void *reads, void *data)
 	*(bool *)reads = false;
 }
 
+static gboolean want(struct rs_trigger *trigger, const char *text, GError **error)
+{
+	g_autofree char *glob = NULL, *expression = NULL;
+
+	rs_filter_split_event(text, &glob, &expression);
+	if (glob || expression)
+		return rs_event_watch_want(trigger->watch, glob, expression, on_seen, trigger,
+					   error) != NULL;
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+		    "a glob or an expression is due");
+	return FALSE;
+}
+
 struct rs_trigger *rs_trigger_new(const char *const *texts, void (*seen)(void *data), void *data,
 				  GError **error)
 {
@@ -44,7 +59,7 @@ struct rs_trigger *rs_trigger_new(const char *const *texts, void (*seen)(void *d
 	trigger->data = data;
 	trigger->watch = rs_event_watch_new(&config);
 	for (; *texts; texts++) {
-		if (!rs_event_watch_want(trigger->watch, *texts, on_seen, trigger, error)) {
+		if (!want(trigger, *texts, error)) {
 			rs_trigger_free(trigger);
 			return NULL;
 		}

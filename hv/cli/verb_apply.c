@@ -129,6 +129,7 @@ static int add_trigger(struct applying *a, const struct rs_profile_item *item)
 	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(g_free);
 	struct rs_trigger_text *text;
 	struct rs_error err = {0};
+	g_autofree char *event = NULL;
 	GError *error = NULL;
 	guint32 number;
 
@@ -138,7 +139,8 @@ static int add_trigger(struct applying *a, const struct rs_profile_item *item)
 		g_ptr_array_add(actions, rs_trigger_action_format(&g_array_index(
 						 text->actions, struct rs_trigger_action, i)));
 	g_ptr_array_add(actions, NULL);
-	number = rs_cli_add_trigger(a->session, text->event, (char **)actions->pdata,
+	event = rs_trigger_text_event(text);
+	number = rs_cli_add_trigger(a->session, event, (char **)actions->pdata,
 				    (guint32)text->count, a->ahead, &error);
 	rs_trigger_text_free(text);
 	if (!number)

@@ -57,7 +57,7 @@ static gboolean on_add(RsDBusSession1 *object, GDBusMethodInvocation *invocation
 	if (!take_options(invocation, options, &count, &ahead) ||
 	    !rs_server_is_free(server, invocation))
 		return TRUE;
-	ret = rs_trigger_text_new(event, actions, count, &text, &err);
+	ret = rs_trigger_text_new_on(event, actions, count, &text, &err);
 	if (!ret)
 		ret = check_paths(text, &err);
 	if (!ret)

@@ -10,7 +10,7 @@
 
 /* Whether it is one: 0, or -EINVAL. */
 int rs_event_glob_check(const char *text, struct rs_error *err);
-/* Whether each part may match a name that an event can have (<ringside/name.h>): 0, or -EINVAL. */
+/* Whether each part may match names that there can be (<ringside/name.h>): 0, or -EINVAL. */
 int rs_event_glob_check_names(const char *text, struct rs_error *err);
 
 #endif

@@ -33,7 +33,6 @@ void rs_trigger_text_free(struct rs_trigger_text *text)
 {
 	if (!text)
 		return;
-	g_free(text->event);
 	g_free(text->glob);
 	g_free(text->expression);
 	g_array_unref(text->actions);
@@ -150,38 +149,37 @@ uint32_t rs_trigger_text_stack(const struct rs_trigger_text *text)
 
 /* ---- the event ---- */
 
-/* A glob alone, or a glob and an expression. */
-static int split_event(struct rs_trigger_text *text, struct rs_error *err)
+char *rs_trigger_text_event(const struct rs_trigger_text *text)
 {
-	g_autofree char *shown = NULL;
-
-	if (strlen(text->event) > RS_TRIGGER_TEXT_MAX)
-		return rs_error_set(err, EINVAL, "an event has at most %u bytes",
-				    RS_TRIGGER_TEXT_MAX);
-	if (!rs_filter_split(text->event, &text->glob, &text->expression) &&
-	    !strpbrk(text->event, " \t\"()<>&|"))
-		text->glob = g_strdup(text->event);
-	if (text->expression && !*g_strstrip(text->expression))
-		g_clear_pointer(&text->expression, g_free);
-	if (text->glob && *text->glob)
-		return rs_event_glob_check(text->glob, err);
-	shown = rs_trace_escape(text->event, -1, NULL);
-	return rs_error_set(err, EINVAL,
-			    "the event of a trigger is GLOB or 'GLOB: EXPRESSION', not '%s'",
-			    shown);
+	return text->expression ? g_strconcat(text->glob, ": ", text->expression, NULL)
+				: g_strdup(text->glob);
 }
 
-int rs_trigger_text_new(const char *event, const char *const *actions, uint64_t count,
-			struct rs_trigger_text **out, struct rs_error *err)
+static int check_event(const struct rs_trigger_text *text, struct rs_error *err)
+{
+	if (!*text->glob)
+		return rs_error_set(err, EINVAL, "a trigger needs the GLOB of an event");
+	if (strlen(text->glob) > RS_TRIGGER_TEXT_MAX ||
+	    (text->expression && strlen(text->expression) > RS_TRIGGER_TEXT_MAX))
+		return rs_error_set(err, EINVAL, "a glob, or an expression, has at most %u bytes",
+				    RS_TRIGGER_TEXT_MAX);
+	return rs_event_glob_check(text->glob, err) ?: rs_event_glob_check_names(text->glob, err);
+}
+
+int rs_trigger_text_new(const char *glob, const char *expression, const char *const *actions,
+			uint64_t count, struct rs_trigger_text **out, struct rs_error *err)
 {
 	struct rs_trigger_text *text = g_new0(struct rs_trigger_text, 1);
 	int ret;
 
-	text->event = g_strstrip(g_strdup(event));
+	text->glob = g_strstrip(g_strdup(glob));
+	text->expression = g_strstrip(g_strdup(expression ? expression : ""));
+	if (!*text->expression)
+		g_clear_pointer(&text->expression, g_free);
 	text->count = count;
 	text->actions = g_array_new(FALSE, FALSE, sizeof(struct rs_trigger_action));
 	g_array_set_clear_func(text->actions, clear_action);
-	ret = split_event(text, err);
+	ret = check_event(text, err);
 	for (; !ret && *actions; actions++) {
 		struct rs_trigger_action action;
 
@@ -204,6 +202,20 @@ int rs_trigger_text_new(const char *event, const char *const *actions, uint64_t 
 		text->count = RS_TRIGGER_SNAPSHOTS;
 	*out = text;
 	return 0;
+}
+
+int rs_trigger_text_new_on(const char *event, const char *const *actions, uint64_t count,
+			   struct rs_trigger_text **out, struct rs_error *err)
+{
+	g_autofree char *glob = NULL, *expression = NULL, *shown = NULL;
+
+	rs_filter_split_event(event, &glob, &expression);
+	if (glob)
+		return rs_trigger_text_new(glob, expression, actions, count, out, err);
+	shown = rs_trace_escape(event, -1, NULL);
+	return rs_error_set(err, EINVAL,
+			    "the event of a trigger is GLOB or 'GLOB: EXPRESSION', not '%s'",
+			    shown);
 }
 
 /* ---- one line ---- */
@@ -243,6 +255,6 @@ int rs_trigger_text_parse(const char *line, struct rs_trigger_text **out, struct
 			return ret;
 	}
 	g_ptr_array_add(actions, NULL);
-	return rs_trigger_text_new(mark + strlen(MARK), (const char *const *)actions->pdata, count,
-				   out, err);
+	return rs_trigger_text_new_on(mark + strlen(MARK), (const char *const *)actions->pdata,
+				      count, out, err);
 }

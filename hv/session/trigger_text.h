@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RS_TRIGGER_TEXT_MAX 4096u /* bytes of an event with its expression, or of an action */
+#define RS_TRIGGER_TEXT_MAX 4096u /* bytes of a glob, an expression, or an action */
 #define RS_TRIGGER_ACTIONS_MAX 8u
 #define RS_TRIGGER_FRAMES 16u    /* frames, if the action "stack" says none */
 #define RS_TRIGGER_SNAPSHOTS 16u /* count of one that takes snapshots, if it says none */
@@ -37,22 +37,26 @@ struct rs_trigger_action {
 };
 
 struct rs_trigger_text {
-	char *event;             /* "GLOB" or "GLOB: EXPR" */
-	char *glob, *expression; /* of it; the second is NULL if there is none */
+	char *glob, *expression; /* of its event; the second is NULL if there is none */
 	GArray *actions; /* of struct rs_trigger_action, in the order in which they are done */
 	uint64_t count;  /* how often it fires; 0: no limit */
 };
 
 /*
- * From its parts; `count` 0: not given. -EINVAL: something is wrong. An expression is only taken
- * apart from its glob.
+ * From its parts. `expression` NULL or empty: there is none. `count` 0: not given. -EINVAL:
+ * something is wrong. What the expression says is not looked at.
  */
-int rs_trigger_text_new(const char *event, const char *const *actions, uint64_t count,
-			struct rs_trigger_text **out, struct rs_error *err);
+int rs_trigger_text_new(const char *glob, const char *expression, const char *const *actions,
+			uint64_t count, struct rs_trigger_text **out, struct rs_error *err);
+/* The same with an event as rs_filter_split_event() takes it apart. */
+int rs_trigger_text_new_on(const char *event, const char *const *actions, uint64_t count,
+			   struct rs_trigger_text **out, struct rs_error *err);
 /* From one line. */
 int rs_trigger_text_parse(const char *line, struct rs_trigger_text **out, struct rs_error *err);
 void rs_trigger_text_free(struct rs_trigger_text *text); /* accepts NULL */
 
+/* "GLOB" or "GLOB: EXPR", to be freed. */
+char *rs_trigger_text_event(const struct rs_trigger_text *text);
 bool rs_trigger_text_has(const struct rs_trigger_text *text, enum rs_trigger_act act);
 /* Frames of call stacks that its records need; 0: none. */
 uint32_t rs_trigger_text_stack(const struct rs_trigger_text *text);

@@ -213,7 +213,8 @@ int rs_session_add_trigger(struct rs_session *session, struct rs_trigger_text *t
 	trigger->text = text;
 	trigger->owner = g_strdup_printf(RS_TRIGGER_OWNER "%u", trigger->number);
 	/* It looks before the event can come. */
-	ret = triggers->watcher->watch(triggers->watcher->data, trigger->number, text->event,
+	ret = triggers->watcher->watch(triggers->watcher->data, trigger->number, text->glob,
+				       text->expression,
 				       rs_trigger_text_has(text, RS_TRIGGER_STACK), err);
 	if (!ret) {
 		ret = wish(session, trigger, ahead, err);

@@ -36,11 +36,11 @@ struct rs_trigger_hit {
 struct rs_trigger_watcher {
 	void *data;
 	/*
-	 * Begins to look for records of the event. `shows`: hits have a text. -EINVAL: the
-	 * expression is wrong.
+	 * Begins to look for records of the event; `expression` NULL: for all of them. `shows`:
+	 * hits have a text. -EINVAL: the expression is wrong.
 	 */
-	int (*watch)(void *data, uint32_t number, const char *event, bool shows,
-		     struct rs_error *err);
+	int (*watch)(void *data, uint32_t number, const char *glob, const char *expression,
+		     bool shows, struct rs_error *err);
 	/* Also out of rs_session_trigger_hit(). */
 	void (*unwatch)(void *data, uint32_t number);
 	/* Records of the event so far, told or not. */

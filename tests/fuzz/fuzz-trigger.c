@@ -19,6 +19,7 @@ void rs_fuzz_seeds(void)
 		"enable=a:*; disable=b:c; stack; snapshot @ *",
 		"pause;freeze;pause;freeze;pause;freeze;pause;freeze;pause @ a:b",
 		"stack=65 @ a > 2",
+		"stack @ a:b,!c:d@level=3: x",
 	};
 	char name[16];
 
@@ -42,8 +43,8 @@ static void check_action(const struct rs_trigger_action *action)
 
 static void check(const struct rs_trigger_text *text)
 {
-	if (!*text->event || !*text->glob || (text->expression && !*text->expression) ||
-	    strlen(text->event) > RS_TRIGGER_TEXT_MAX || text->actions->len < 1 ||
+	if (!*text->glob || (text->expression && !*text->expression) ||
+	    strlen(text->glob) > RS_TRIGGER_TEXT_MAX || text->actions->len < 1 ||
 	    text->actions->len > RS_TRIGGER_ACTIONS_MAX || text->count > UINT32_MAX)
 		abort();
 	if (!text->count && rs_trigger_text_has(text, RS_TRIGGER_SNAPSHOT))
@@ -55,18 +56,18 @@ static void check(const struct rs_trigger_text *text)
 static void check_same(const struct rs_trigger_text *text)
 {
 	g_autofree char *actions = rs_trigger_text_actions(text), *again_actions = NULL;
+	g_autofree char *event = rs_trigger_text_event(text);
 	g_autofree char *count =
 		text->count ? g_strdup_printf("; count=%" G_GUINT64_FORMAT, text->count)
 			    : g_strdup("");
-	g_autofree char *line = g_strconcat(actions, count, " @ ", text->event, NULL);
+	g_autofree char *line = g_strconcat(actions, count, " @ ", event, NULL);
 	struct rs_trigger_text *again;
 
 	if (rs_trigger_text_parse(line, &again, NULL))
 		abort();
 	again_actions = rs_trigger_text_actions(again);
-	if (strcmp(actions, again_actions) || strcmp(text->event, again->event) ||
-	    strcmp(text->glob, again->glob) || g_strcmp0(text->expression, again->expression) ||
-	    text->count != again->count)
+	if (strcmp(actions, again_actions) || strcmp(text->glob, again->glob) ||
+	    g_strcmp0(text->expression, again->expression) || text->count != again->count)
 		abort();
 	rs_trigger_text_free(again);
 }

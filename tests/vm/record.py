@@ -267,7 +267,7 @@ def test_snapshots(name, at):
         f.write('a diary')
     check(rs('snapshot', '-s', name, '-o', at('mine')).code == 1, 'it writes over nothing else')
     for args in (['--on', 'huh'], ['--after', '1'], ['--on', 'panic', '--rotate', '1M'], ['--on', 'panic', '-o', '-'],
-                 ['--on', 'event=a =='], ['--on', 'event='], ['--on', 'event=bad(('], ['--on', 'event=ktrace:*:']):
+                 ['--on', 'event=a =='], ['--on', 'event='], ['--on', 'event=bad(('], ['--on', 'event=ktrace:*,a:b:x']):
         check(rs('record', '-s', name, '-o', at('never'), *args).code == 2, f'wrong use: {args}')
     r = rs('record', '-s', name, '-o', at('never'), '--on', 'panic', '--on', 'event=n*:x', '--duration', '0.3')
     check(r.code == 0 and 'nothing was written' in r.err, f'nothing happens: {r}')
@@ -277,7 +277,7 @@ def test_snapshots(name, at):
     r = rs('record', '-s', name, '-o', at('never'), '--on', 'event=ktrace:namei: PID == 4711', '--duration', '0.3')
     check(r.code == 0 and 'nothing was written' in r.err, f'what the glob does not mean is no trigger: {r}')
     check(not [f for f in os.listdir(os.path.dirname(at('never'))) if f.startswith('never')], 'no file')
-    r = rs('record', '-s', name, '-o', at('seen'), '--on', 'event=ktrace:namei', '--snapshots', '2', '--after', '0.2')
+    r = rs('record', '-s', name, '-o', at('seen'), '--on', 'event=a:b,ktrace:namei', '--snapshots', '2', '--after', '0.2')
     check(r.code == 0 and r.err.count(': event: ') == 2 and 'ktrace:namei' in report(at('seen.0002')).out,
           f'an event makes it write, twice: {r}')
     rs('disable', '-s', name, '*')

@@ -167,6 +167,26 @@ def test_wrong():
     s.end()
 
 
+def test_lists():
+    """Lists of events, and selections, with and without an expression."""
+    s = start('l', '-q')
+    for event, on in ((f'{EVENT},{OTHER}', [EVENT, OTHER]), (f'{EVENT},{OTHER}: {FIELD} >= 0', [EVENT, OTHER]),
+                      (f'{EVENT.split(":")[0]}:*,!{OTHER}', [EVENT]), (EVENT.split(':')[1], [EVENT])):
+        check(rs('trigger', '-s', 'l', event, '--do', 'stack', '-n', '1').code == 0, f'{event} is taken')
+        check([row['event'] for row in triggers('l')] == [event], 'as it was given')
+        wait_for('it to fire', lambda: triggers('l')[0]['fired'])
+        check(rs('trigger', 'l', '--remove', event).code == 0 and triggers('l') == [], 'removed by its name')
+        check(rs('trigger', '-s', 'l', event, '--do', 'stack', '--ahead').code == 0, 'and so it says what it wants')
+        check({e for e in (EVENT, OTHER) if enabled('l', e) == [True]} == set(on), f'{event}: {on} are on')
+        check(rs('trigger', 'l', '--remove', event.split(': ')[0]).code == 0 and triggers('l') == [], 'removed again')
+    r = rs('trigger', '-s', 'l', f'{EVENT}@level=3', '--do', 'stack')
+    check(r.code == 3 and 'no event matches' in r.err, f'a selection is one, and no filter: {r}')
+    r = rs('trigger', '-s', 'l', f'{EVENT},{OTHER}:{FIELD}', '--do', 'stack')
+    check(r.code == 2 and "'GLOB: EXPRESSION'" in r.err, f'a list has a blank behind its colon: {r}')
+    check(rs('stop', 'l').code == 0, 'stop')
+    s.end()
+
+
 def write_lines(path, *lines):
     with open(path, 'w', encoding='utf-8') as f:
         f.write('\n'.join(lines) + '\n')
@@ -282,4 +302,5 @@ with tempfile.TemporaryDirectory(prefix='rs-trigger-') as one, tempfile.Temporar
 
     def test_late():
         test_what_fails_late(two)
-    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_profiles, test_late, test_flood], sys.argv[4:])
+    run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_lists, test_profiles,
+               test_late, test_flood], sys.argv[4:])

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-wish-private.h"
 
+#include "filter/filter.h"
+
 #include <string.h>
 
 #define ALWAYS "CPU >= 0" /* each record has one */
 
 char *rs_trace_wish_glob(const char *text)
 {
-	g_autofree char *glob = g_strstrip(g_strdup(text));
-	gsize size = strlen(glob);
-	const char *colon;
+	g_autofree char *glob = NULL, *expression = NULL;
 
-	if (size && glob[size - 1] == ':')
-		glob[--size] = '\0';
-	/* No expression is without a space or an operator, and no field has such characters. */
-	if (!size || strpbrk(glob, " \t\n\"'&|=<>~()") || !strpbrk(glob, ":*?"))
-		return NULL;
-	colon = strchr(glob, ':');
-	if (colon && strchr(colon + 1, ':'))
+	rs_filter_split_event(text, &glob, &expression);
+	/* A name alone is a field here. */
+	if (expression || !glob || !strpbrk(glob, ":*?@"))
 		return NULL;
 	return g_strconcat(glob, ": " ALWAYS, NULL);
 }

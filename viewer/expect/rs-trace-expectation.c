@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "expect/rs-trace-expectation-private.h"
 
+#include "expect/rs-trace-match.h"
 #include "filter/filter.h"
 #include "filter/rs-trace-event-glob.h"
 #include "filter/rs-trace-selection.h"
@@ -160,11 +161,10 @@ static const char *find_pattern(const char *event)
 static gboolean check_event(Reading *r, const char *key, const char *event)
 {
 	g_autofree char *missing = NULL, *filled = NULL;
-	const char *filters[] = {NULL, NULL};
-	RsTraceSelectionConfig config = {.filters = filters};
 	g_autoptr(RsTraceSelection) selection = NULL;
 	g_autoptr(GError) why = NULL;
 	g_autofree char *glob = NULL, *expression = NULL;
+	struct rs_filter_error mistake = {0};
 	const char *quoted;
 
 	quoted = find_quoted(event);
@@ -188,20 +188,13 @@ static gboolean check_event(Reading *r, const char *key, const char *event)
 				    "no expectation before this binds '$%s'", missing);
 		return FALSE;
 	}
-	/* What is no expression with a glob is a glob. */
-	if (rs_filter_split(filled, &glob, &expression) && glob && *expression) {
-		struct rs_filter_error mistake = {0};
-
-		filters[0] = filled;
-		if (rs_filter_check(expression, &mistake)) {
-			rs_trace_spec_blame_part(r->spec, r->group, key, expression, mistake.at,
-						 mistake.length, mistake.message, r->error);
-			return FALSE;
-		}
-	} else {
-		config.events = filled;
+	rs_filter_split_event(filled, &glob, &expression);
+	if (glob && expression && rs_filter_check(expression, &mistake)) {
+		rs_trace_spec_blame_part(r->spec, r->group, key, expression, mistake.at,
+					 mistake.length, mistake.message, r->error);
+		return FALSE;
 	}
-	selection = rs_trace_selection_new(&config, &why);
+	selection = rs_trace_match_select(filled, &why);
 	if (!selection)
 		rs_trace_spec_blame(r->spec, r->group, key, r->error, "%s", why->message);
 	return selection != NULL;

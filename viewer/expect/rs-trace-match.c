@@ -3,6 +3,8 @@
 
 #include "expect/rs-trace-verdict-private.h"
 #include "filter/filter.h"
+#include "rs-trace-error.h"
+#include "rs-trace-escape.h"
 
 struct _RsTraceMatch {
 	RsTraceSelection *selection;
@@ -11,27 +13,37 @@ struct _RsTraceMatch {
 	guint64 of_event;
 };
 
+/* FALSE: there is no glob. Both are to be freed. */
+static gboolean split(const char *event, char **glob, char **expression, GError **error)
+{
+	g_autofree char *shown = NULL;
+
+	rs_filter_split_event(event, glob, expression);
+	if (*glob)
+		return TRUE;
+	shown = rs_trace_escape(event, -1, NULL);
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
+		    "an event is GLOB or 'GLOB: EXPRESSION', not '%s'", shown);
+	return FALSE;
+}
+
 RsTraceSelection *rs_trace_match_select(const char *event, GError **error)
 {
-	const char *filters[] = {event, NULL};
-	RsTraceSelectionConfig config = {.strict = TRUE};
 	g_autofree char *glob = NULL, *expression = NULL;
 
-	if (rs_filter_split(event, &glob, &expression) && glob && *expression)
-		config.filters = filters;
-	else
-		config.events = event;
-	config.only_filtered = config.filters != NULL;
-	return rs_trace_selection_new(&config, error);
+	if (!split(event, &glob, &expression, error))
+		return NULL;
+	return rs_trace_selection_new(
+		&(RsTraceSelectionConfig){.events = glob, .expression = expression, .strict = TRUE},
+		error);
 }
 
 RsTraceEventGlob *rs_trace_match_glob(const char *event, GError **error)
 {
 	g_autofree char *glob = NULL, *expression = NULL;
 
-	if (!rs_filter_split(event, &glob, &expression) || !glob)
-		return rs_trace_event_glob_new(event, error);
-	return rs_trace_event_glob_new(glob, error);
+	return split(event, &glob, &expression, error) ? rs_trace_event_glob_new(glob, error)
+						       : NULL;
 }
 
 RsTraceMatch *rs_trace_match_new(const char *event, GError **error)

@@ -48,9 +48,7 @@ static gboolean has_or(const char *text)
 static gboolean add_term(RsTraceTerms *terms, const char *glob, char *text)
 {
 	Term *term = &terms->terms[terms->n];
-	g_autofree char *whole = g_strconcat(glob, ": ", text, NULL);
-	const char *filters[] = {whole, NULL};
-	const RsTraceSelectionConfig config = {.filters = filters, .only_filtered = TRUE};
+	const RsTraceSelectionConfig config = {.events = glob, .expression = text};
 
 	term->text = text;
 	term->selection = rs_trace_selection_new(&config, NULL);
@@ -65,8 +63,8 @@ RsTraceTerms *rs_trace_terms_new(const char *event)
 	const char *from, *and;
 	gboolean good = TRUE;
 
-	if (!rs_filter_split(event, &glob, &expression) || !glob || has_or(expression) ||
-	    !find_and(expression))
+	rs_filter_split_event(event, &glob, &expression);
+	if (!glob || !expression || has_or(expression) || !find_and(expression))
 		return NULL;
 	terms = g_new0(RsTraceTerms, 1);
 	for (from = expression; good && (and = find_and(from)); from = and+2)

@@ -33,10 +33,16 @@ struct rs_filter_error {
 
 /*
  * Takes apart what a user writes as a filter: "GLOB: EXPR", "SYSTEM:NAME:EXPR", or "EXPR" alone,
- * whose *glob is NULL. In "GLOB:" and "GLOB: 0" the expression is empty. Who calls it frees both,
- * and checks the expression. False: it is none of them, and neither is set.
+ * whose *glob is NULL. In "GLOB:" and "GLOB: 0" the expression is empty. A list of globs, or one
+ * with a selection, has a blank behind its colon. Who calls it frees both, and checks them. False:
+ * it is none of them, and neither is set.
  */
 bool rs_filter_split(const char *text, char **glob, char **expression);
+/*
+ * The same where an event is named, so that the expression may be left out, and then a name alone
+ * is an event's, and no field's. What is missing is NULL: both are only if nothing is there.
+ */
+void rs_filter_split_event(const char *text, char **glob, char **expression);
 
 /* Whether it stands for no filter: it is empty, or 0 as in Linux. It has no blanks at its ends. */
 bool rs_filter_is_none(const char *expression);

@@ -97,6 +97,55 @@ static gboolean is_selected(const Part *part, const RsTraceEvent *event)
 	return (event->keyword & part->keyword_all) == part->keyword_all;
 }
 
+/* ---- names ---- */
+
+/* Behind a class at `at`, of characters that names have; else NULL. */
+static const char *class_end(const char *at)
+{
+	at++;
+	at += *at == '!' || *at == '^';
+	while (g_ascii_isalnum(*at) || (*at && strchr("_-.", *at)))
+		at++;
+	return *at == ']' ? at + 1 : NULL;
+}
+
+/* "SOURCE/SYSTEM:NAME", where the first two may be missing, but not be empty. */
+static gboolean may_match(const char *part)
+{
+	gboolean slash = FALSE, colon = FALSE;
+	const char *from = part, *at = part;
+
+	while (at && *at && *at != RS_TRACE_EVENT_GLOB_SELECT) {
+		if ((*at == '/' && !slash && !colon) || (*at == ':' && !colon)) {
+			if (at == from)
+				return FALSE;
+			slash |= *at == '/';
+			colon |= *at == ':';
+			from = ++at;
+		} else if (*at == '[') {
+			at = class_end(at);
+		} else if (g_ascii_isalnum(*at) || strchr("_-.*?\\", *at)) {
+			at++;
+		} else {
+			return FALSE;
+		}
+	}
+	return at && (at > from || from == part);
+}
+
+char *rs_trace_event_glob_misnamed(const char *text)
+{
+	g_auto(GStrv) parts = rs_trace_event_glob_parts(text);
+
+	for (char **part = parts; *part; part++) {
+		const char *names = *part + (**part == EXCLUDED);
+
+		if (!may_match(names))
+			return g_strdup(names);
+	}
+	return NULL;
+}
+
 /* ---- the whole ---- */
 
 /* Takes `glob` as it is, and tells that there is none. */

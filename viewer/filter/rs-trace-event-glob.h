@@ -60,6 +60,12 @@ GStrv rs_trace_event_glob_parts(const char *text);
  */
 GStrv rs_trace_event_glob_split(const char *text);
 
+/*
+ * The first part that no event can have a name for (<ringside/name.h>), nor a source, without its
+ * '!'. NULL: there is none, and no filter is such a glob. To be freed.
+ */
+char *rs_trace_event_glob_misnamed(const char *text);
+
 /* A glob of plain names, such as those of tasks. NULL: RS_TRACE_ERROR_SELECTION, it is too long. */
 RsTraceGlob *rs_trace_name_glob_new(const char *text, GError **error);
 /* The same of tasks, as of COMM in a filter: a '!' in front inverts it, "\!a" begins with one. */

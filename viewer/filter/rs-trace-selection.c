@@ -92,37 +92,36 @@ static void set_error(GError **error, const Filter *filter, const struct rs_filt
 	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION, "bad filter\n%s", text);
 }
 
-/* What cannot be split is an expression with a mistake, which is told when it is compiled. */
-static gboolean split(Filter *filter, const char *text, GError **error)
-{
-	g_autofree char *glob = NULL;
-
-	if (!rs_filter_split(text, &glob, &filter->text))
-		filter->text = g_strdup(text);
-	if (rs_filter_is_none(filter->text)) {
-		g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION,
-			    "'%s' has no expression", text);
-		return FALSE;
-	}
-	if (glob)
-		filter->glob = rs_trace_event_glob_new(glob, error);
-	return !glob || filter->glob;
-}
-
-static gboolean add_filter(GPtrArray *filters, const char *text,
-			   const struct rs_filter_functions *functions, GError **error)
+/* `glob` NULL: of each event. */
+static gboolean add_filter(RsTraceSelection *s, const char *glob, const char *expression,
+			   GError **error)
 {
 	Filter *filter = g_new0(Filter, 1);
 	struct rs_filter_error why = {0};
 
-	g_ptr_array_add(filters, filter);
-	if (!split(filter, text, error))
+	g_ptr_array_add(s->filters, filter);
+	filter->text = g_strdup(expression);
+	if (glob && !(filter->glob = rs_trace_event_glob_new(glob, error)))
 		return FALSE;
 	if (!rs_filter_series_new(filter->text, &filter->series, &why)) {
-		rs_filter_series_set_functions(filter->series, functions);
+		rs_filter_series_set_functions(filter->series, &s->functions);
 		return TRUE;
 	}
 	set_error(error, filter, &why);
+	return FALSE;
+}
+
+/* What cannot be split is an expression with a mistake, which is told when it is compiled. */
+static gboolean take_filter(RsTraceSelection *s, const char *text, GError **error)
+{
+	g_autofree char *glob = NULL, *expression = NULL;
+
+	if (!rs_filter_split(text, &glob, &expression))
+		return add_filter(s, NULL, text, error);
+	if (!rs_filter_is_none(expression))
+		return add_filter(s, glob, expression, error);
+	g_set_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION, "'%s' has no expression",
+		    text);
 	return FALSE;
 }
 
@@ -130,9 +129,11 @@ static gboolean take_config(RsTraceSelection *s, const RsTraceSelectionConfig *c
 			    GError **error)
 {
 	for (const char *const *text = config->filters; text && *text; text++) {
-		if (!add_filter(s->filters, *text, &s->functions, error))
+		if (!take_filter(s, *text, error))
 			return FALSE;
 	}
+	if (config->expression && !add_filter(s, NULL, config->expression, error))
+		return FALSE;
 	if (config->cpus && !(s->cpus = rs_trace_ranges_new(config->cpus, RS_MAX_CPUS - 1, error)))
 		return FALSE;
 	if (config->pids && !(s->pids = rs_trace_ranges_new(config->pids, G_MAXUINT32, error)))

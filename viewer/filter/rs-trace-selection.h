@@ -30,6 +30,7 @@ typedef struct {
 	 * matches the glob (filter/rs-trace-event-glob.h).
 	 */
 	const char *const *filters;
+	const char *expression; /* must be true of each record; it is not taken apart */
 	gboolean only_filtered; /* an event that none of the filters concerns is not wanted */
 	/* What docs/filters.md calls an error with one event is one, where a filter has but one. */
 	gboolean strict;

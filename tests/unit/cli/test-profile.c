@@ -38,6 +38,21 @@ static void test_all(void)
 	g_assert_cmpint(p->mode, ==, RS_MODE_DROP);
 }
 
+/* Lists, and selections, wherever a glob is taken. */
+static void test_globs(void)
+{
+	const char *text = "[filter one]\nevents = a:*@level=3, !a:x\nif = pid > 2\n"
+			   "[trigger t]\non = a:b, c:d\ndo = pause\n"
+			   "[trigger u]\non = a:b,c:d\nif = x == 1\ndo = pause\n";
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsProfile) p = read_text(text, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpstr(text_of(p->filters, 0), ==, "a:*@level=3,!a:x: pid > 2");
+	g_assert_cmpstr(text_of(p->triggers, 0), ==, "pause @ a:b,c:d");
+	g_assert_cmpstr(text_of(p->triggers, 1), ==, "pause @ a:b,c:d: x == 1");
+}
+
 static void test_nothing(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -63,7 +78,8 @@ static void test_mistakes(void)
 		{"[trigger x]\ndo = pause\n", "p:1: this needs a key 'on'"},
 		{"[trigger x]\non = a:b\n", "p:1: this needs a key 'do'"},
 		{"[trigger x]\non = a:b\ndo = jump\n", "p:3: "},
-		{"[trigger x]\non = a:b: pid > 1\ndo = pause\n", "p:2: "},
+		{"[trigger x]\non = a:b: pid > 1\ndo = pause\n", "p:2: this is no glob: "},
+		{"[trigger x]\non = a:b:pid\ndo = pause\n", "p:2: "},
 		{"[trigger x]\non = a:b\nif = pid =\ndo = pause\n", "p:3: "},
 		{"[trigger x]\non = a:b\ndo = pause\ncount = 0\n", "p:4: "},
 		{"[trigger x]\non = a:b\ndo = pause\ncount = x\n", "p:4: "},
@@ -90,6 +106,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cli/profile/all", test_all);
+	g_test_add_func("/cli/profile/globs", test_globs);
 	g_test_add_func("/cli/profile/nothing", test_nothing);
 	g_test_add_func("/cli/profile/mistakes", test_mistakes);
 	return g_test_run();

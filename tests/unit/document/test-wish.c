@@ -16,6 +16,8 @@ static void test_globs(void)
 	check("sched:switch:", "sched:switch: CPU >= 0");
 	check(" sched:* ", "sched:*: CPU >= 0");
 	check("*switch*", "*switch*: CPU >= 0");
+	check("sched:*,!sched:switch", "sched:*,!sched:switch: CPU >= 0");
+	check("sched:*@level=3", "sched:*@level=3: CPU >= 0");
 	check("web1/sched:[sw]*", "web1/sched:[sw]*: CPU >= 0");
 }
 

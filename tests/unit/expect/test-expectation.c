@@ -58,6 +58,10 @@ static void test_mistakes(void)
 		{"[expect x]\nevent = a:b\nnever = a:c\n", "a:3: an expectation has one of"},
 		{"[expect x]\nnever = a:b\ncount = 3\n", "a:3: 'count' does not go with 'never'"},
 		{"[expect x]\nevent =\n", "a:2: this is no event"},
+		{"[expect x]\nevent = c == 1\n", "a:2: an event is GLOB or"},
+		{"[expect x]\nevent = a:b,c:d:e\n", "a:2: an event is GLOB or"},
+		{"[expect x]\nnever = a:*\x1b\n", "a:2: an event is GLOB or 'GLOB: EXPRESSION', "
+						  "not 'a:*\\x1b'"},
 		{"[expect x]\npair = a..b\nkey = ${RS_NIX}\n",
 		 "a:3: 'RS_NIX' is no name of the matrix"},
 		{"[expect x]\nlast = a:b\nis = ${RS_NIX}\n",

@@ -54,6 +54,20 @@ static void test_glob(void)
 	g_assert_null(rs_trace_match_missing(f->match));
 }
 
+static void test_list(void)
+{
+	g_autoptr(Fixture) f = fixture_new("irq:entry,sched:switch");
+	g_autoptr(Fixture) filtered = fixture_new("irq:entry,sched:switch: next == 4");
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpint(look(f, 3, 4), ==, RS_TRACE_MATCH_SO);
+	g_assert_true(rs_trace_match_check(f->match, &error));
+	g_assert_cmpint(look(filtered, 3, 5), ==, RS_TRACE_MATCH_NEAREST);
+	g_assert_cmpint(look(filtered, 3, 4), ==, RS_TRACE_MATCH_SO);
+	g_assert_null(rs_trace_match_new("next == 4", &error));
+	g_assert_error(error, RS_TRACE_ERROR, RS_TRACE_ERROR_SELECTION);
+}
+
 /* The nearest has the most true terms, and of those that have as many it is the first. */
 static void test_nearest(void)
 {
@@ -106,6 +120,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/expect/match/glob", test_glob);
+	g_test_add_func("/expect/match/list", test_list);
 	g_test_add_func("/expect/match/nearest", test_nearest);
 	g_test_add_func("/expect/match/single-term", test_single_term);
 	g_test_add_func("/expect/match/mistakes", test_mistakes);

@@ -836,6 +836,51 @@ static void test_split(void)
 	check_split("a:*: 00", "a:*", "00");
 	check_split("a:b", NULL, NULL);
 	check_split("0", NULL, NULL);
+	/* a list has colons of its own, and so may a selection */
+	check_split("a:b,c:d", NULL, NULL);
+	check_split("a:b,c:d:e", NULL, NULL);
+	check_split("a:*@level=3:e", NULL, NULL);
+	check_split("a:b,c:d: e", "a:b,c:d", "e");
+	check_split("a:*@level=3: e", "a:*@level=3", "e");
+	check_split("a:b,c:d:", "a:b,c:d", "");
+	check_split("a:b:c:d:", "a:b", "c:d:");
+	check_split("a:b:CPU & CPUS{1,2}", "a:b", "CPU & CPUS{1,2}");
+}
+
+static void check_split_event(const char *text, const char *want_glob, const char *want_expression)
+{
+	g_autofree char *glob = NULL, *expression = NULL;
+
+	rs_filter_split_event(text, &glob, &expression);
+	g_assert_cmpstr(glob, ==, want_glob);
+	g_assert_cmpstr(expression, ==, want_expression);
+}
+
+static void test_split_event(void)
+{
+	check_split_event("a:b: u8 == 1", "a:b", "u8 == 1");
+	check_split_event("a:b:u8", "a:b", "u8");
+	check_split_event("words:longest,primes:found", "words:longest,primes:found", NULL);
+	check_split_event("words:longest@level=3", "words:longest@level=3", NULL);
+	check_split_event("words:*,!words:longest", "words:*,!words:longest", NULL);
+	check_split_event("words:longest,sort:x: u8 > 1", "words:longest,sort:x", "u8 > 1");
+	check_split_event("demo/words:*@level=3,keyword=6: u8", "demo/words:*@level=3,keyword=6",
+			  "u8");
+	check_split_event("longest", "longest", NULL);
+	check_split_event("!longest", "!longest", NULL);
+	check_split_event(" a:* ", "a:*", NULL);
+	check_split_event("a:b:", "a:b", NULL);
+	check_split_event("a:b: 0", "a:b", NULL);
+	check_split_event("u8 == 1", NULL, "u8 == 1");
+	check_split_event("u8==1", NULL, "u8==1");
+	check_split_event("name ~ /tmp", NULL, "name ~ /tmp");
+	check_split_event("name==/tmp", NULL, "name==/tmp");
+	check_split_event("name==\"a: b\"", NULL, "name==\"a: b\"");
+	check_split_event("name~a*", NULL, "name~a*");
+	/* neither: the mistake is told as one of an expression */
+	check_split_event("a:*, b:*", NULL, "a:*, b:*");
+	check_split_event("a:b,c:d:e", NULL, "a:b,c:d:e");
+	check_split_event(" ", NULL, NULL);
 }
 
 static bool glob(const char *pattern, const char *text)
@@ -1094,6 +1139,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/filter/inside", test_inside);
 	g_test_add_func("/filter/doubts", test_doubts);
 	g_test_add_func("/filter/split", test_split);
+	g_test_add_func("/filter/split-event", test_split_event);
 	g_test_add_func("/filter/functions", test_functions);
 	g_test_add_func("/filter/globs", test_globs);
 	g_test_add_func("/filter/set", test_set);

@@ -27,8 +27,9 @@ static void test_line(void)
 		parse(" pause;snapshot=/a b.trace ; stack ;enable=x:*@level=3; count=7 @ "
 		      "sched:switch: next_comm ~ \"a @ b\"");
 	g_autofree char *actions = rs_trigger_text_actions(text);
+	g_autofree char *event = rs_trigger_text_event(text);
 
-	g_assert_cmpstr(text->event, ==, "sched:switch: next_comm ~ \"a @ b\"");
+	g_assert_cmpstr(event, ==, "sched:switch: next_comm ~ \"a @ b\"");
 	g_assert_cmpstr(text->glob, ==, "sched:switch");
 	g_assert_cmpstr(text->expression, ==, "next_comm ~ \"a @ b\"");
 	g_assert_cmpuint(text->count, ==, 7);
@@ -48,8 +49,15 @@ static void test_line(void)
 
 static void test_event(void)
 {
-	static const char *const globs[] = {"sched:switch", "sched:*@level=3,keyword=0x6",
-					    "web/[a-c]*:x?", "sched:switch:"};
+	static const char *const globs[] = {"sched:switch",
+					    "sched:*@level=3,keyword=0x6",
+					    "web/[a-c]*:x?",
+					    "sched:switch:",
+					    "words:longest,primes:found",
+					    "words:*,!words:longest",
+					    "!sched:switch",
+					    "longest",
+					    "*"};
 
 	for (guint i = 0; i < G_N_ELEMENTS(globs); i++) {
 		g_autofree char *line = g_strconcat("freeze @ ", globs[i], NULL);
@@ -60,6 +68,25 @@ static void test_event(void)
 		g_assert_cmpuint(text->count, ==, 0);
 		rs_trigger_text_free(text);
 	}
+}
+
+/* What only an expression could tell from a glob does not matter if they come apart. */
+static void test_parts(void)
+{
+	static const char *const stack[] = {"stack", NULL};
+	struct rs_trigger_text *text = NULL;
+	struct rs_error err = {0};
+
+	g_assert_cmpint(rs_trigger_text_new(" a:*,!a:b ", "x == \"y: z\"", stack, 0, &text, &err),
+			==, 0);
+	g_assert_cmpstr(text->glob, ==, "a:*,!a:b");
+	g_assert_cmpstr(text->expression, ==, "x == \"y: z\"");
+	rs_trigger_text_free(text);
+	g_assert_cmpint(rs_trigger_text_new("a:b", "", stack, 0, &text, &err), ==, 0);
+	g_assert_null(text->expression);
+	rs_trigger_text_free(text);
+	g_assert_cmpint(rs_trigger_text_new("a:b: c", NULL, stack, 0, &text, &err), ==, -EINVAL);
+	g_assert_cmpint(rs_trigger_text_new("", "c", stack, 0, &text, &err), ==, -EINVAL);
 }
 
 /* The disk has an end, and who says how often knows it. */
@@ -103,6 +130,9 @@ static void test_mistakes(void)
 		{"pause @ a > 2", "GLOB"},
 		{"pause @  ", "GLOB"},
 		{"pause @ a:b@nix=1", "nix"},
+		{"pause @ a:b,c:d:e > 1", "GLOB"},
+		{"pause @ a b: c > 1", "'a b'"},
+		{"pause @ a::", "'a:'"},
 		{"pause; pause; pause; pause; pause; pause; pause; pause; pause @ a:b",
 		 "at most 8"},
 		{"\033 @ a:b", "\\x1b"},
@@ -123,6 +153,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/trigger-text/line", test_line);
 	g_test_add_func("/trigger-text/event", test_event);
+	g_test_add_func("/trigger-text/parts", test_parts);
 	g_test_add_func("/trigger-text/snapshots", test_snapshots);
 	g_test_add_func("/trigger-text/mistakes", test_mistakes);
 	return g_test_run();

@@ -33,7 +33,8 @@ static void on_message(void *data, const char *text)
 	g_string_append_printf(((struct fixture *)data)->said, "%s\n", text);
 }
 
-static int watch(void *data, uint32_t number, const char *event, bool shows, struct rs_error *err)
+static int watch(void *data, uint32_t number, const char *glob, const char *expression, bool shows,
+		 struct rs_error *err)
 {
 	struct fixture *f = data;
 
