@@ -2,7 +2,7 @@
 #include "cli/flight.h"
 
 #include "cli/observe.h"
-#include "cli/trigger.h"
+#include "cli/event_bell.h"
 #include "cli/verb.h"
 #include <glib-unix.h>
 #include <rs-trace-live.h>
@@ -19,8 +19,8 @@ struct seen {
 	RsTraceSymbolFile *program; /* what the session has of it; NULL: nothing */
 	uint32_t boot;
 	int recorded; /* its number in the recording; -1: it is not in it */
-	int looked;   /* ... in the trigger */
-	bool reads;   /* the trigger does */
+	int looked;   /* ... by the bell */
+	bool reads;   /* the bell does */
 	bool gone;
 };
 
@@ -30,7 +30,7 @@ struct flight {
 	const struct rs_flight_config *config;
 	GHashTable *panicked; /* names of guests whose panic was told before their end */
 	GPtrArray *sources;   /* struct seen *, all that ever came; its region NULL: it has gone */
-	struct rs_trigger *trigger;     /* NULL: no event is one */
+	struct rs_event_bell *bell;     /* NULL: no event is one */
 	struct rs_recording *recording; /* a snapshot that is being written; NULL: none is */
 	const char *why;                /* it is */
 	gint64 begun;                   /* monotonic us: it was */
@@ -257,9 +257,9 @@ static int come(const char *name, const RsTraceClientSource *source, RsTraceRegi
 	g_ptr_array_add(f->sources, seen);
 	if (f->recording)
 		add_source(f, seen, from);
-	if (f->trigger)
-		seen->looked = rs_trigger_add(f->trigger, source->name, source->number, region,
-					      rs_trace_live_flags(source->joined), &seen->reads);
+	if (f->bell)
+		seen->looked = rs_event_bell_add(f->bell, source->name, source->number, region,
+						 rs_trace_live_flags(source->joined), &seen->reads);
 	return (int)f->sources->len - 1;
 }
 
@@ -271,8 +271,8 @@ static void gone(int number, void *data)
 	seen->gone = true;
 	if (f->recording && seen->recorded >= 0)
 		rs_recording_end(f->recording, seen->recorded);
-	if (f->trigger)
-		rs_trigger_end(f->trigger, seen->looked);
+	if (f->bell)
+		rs_event_bell_end(f->bell, seen->looked);
 	drop_gone(f);
 }
 
@@ -282,8 +282,8 @@ static void begin(void *data)
 
 	if (f->config->now)
 		begin_snapshot(f, "snapshot");
-	if (f->trigger)
-		rs_trigger_start(f->trigger);
+	if (f->bell)
+		rs_event_bell_start(f->bell);
 }
 
 static void hurry(void *data)
@@ -296,7 +296,7 @@ static int finish(struct flight *f)
 	g_autoptr(GError) error = NULL;
 
 	end_snapshot(f);
-	if (f->trigger && !rs_trigger_finish(f->trigger, &error) && !f->written && !f->code)
+	if (f->bell && !rs_event_bell_finish(f->bell, &error) && !f->written && !f->code)
 		f->code = rs_cli_fail(RS_CLI_FAILED, "--on event: %s", error->message);
 	if (!f->code && f->observation.lost && !f->observation.stopped)
 		f->code = rs_cli_fail(RS_CLI_FAILED, "the session went away");
@@ -322,9 +322,9 @@ int rs_flight(RsDBusSession1 *session, const struct rs_flight_config *config)
 	guint sources[2] = {0};
 
 	if (config->events) {
-		f.trigger =
-			rs_trigger_new((const char *const *)config->events, on_event, &f, &error);
-		if (!f.trigger)
+		f.bell = rs_event_bell_new((const char *const *)config->events, on_event, &f,
+					   &error);
+		if (!f.bell)
 			return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);
 	}
 	f.panicked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -337,7 +337,7 @@ int rs_flight(RsDBusSession1 *session, const struct rs_flight_config *config)
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++)
 		g_clear_handle_id(&sources[i], g_source_remove);
 	finish(&f);
-	rs_trigger_free(f.trigger);
+	rs_event_bell_free(f.bell);
 	g_ptr_array_unref(f.sources);
 	g_hash_table_unref(f.panicked);
 	return f.code;

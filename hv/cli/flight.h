@@ -15,7 +15,7 @@ struct rs_flight_config {
 	bool panic;         /* when a guest panics, its CPU shuts down, or what runs it crashes */
 	bool reset;         /* when a guest boots again, or resets the machine */
 	bool signal;        /* on SIGUSR1 */
-	char **events;      /* as rs_trigger_new() has them; NULL: none */
+	char **events;      /* as rs_event_bell_new() has them; NULL: none */
 	unsigned snapshots; /* it ends after so many; 0: no limit */
 	double after;       /* it records so many seconds more */
 };

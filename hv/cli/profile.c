@@ -4,7 +4,6 @@
 #include "cli/verb.h"
 #include "filter/filter.h"
 #include "session/event_glob.h"
-#include "session/trigger_text.h"
 #include <ringside/region.h>
 #include <string.h>
 
@@ -20,18 +19,20 @@ static void free_item(gpointer data)
 	struct rs_profile_item *item = data;
 
 	g_free(item->group);
-	g_free(item->text);
 	g_free(item->glob);
+	g_free(item->expression);
+	rs_trigger_text_free(item->trigger);
 	g_free(item);
 }
 
-/* Takes `text` and `glob` over. */
-static void add(GPtrArray *items, const char *group, const char *key, char *text, char *glob)
+static struct rs_profile_item *add(GPtrArray *items, const char *group, const char *key)
 {
 	struct rs_profile_item *item = g_new0(struct rs_profile_item, 1);
 
-	*item = (struct rs_profile_item){g_strdup(group), key, text, glob};
+	item->group = g_strdup(group);
+	item->key = key;
 	g_ptr_array_add(items, item);
+	return item;
 }
 
 static bool blame(const struct reading *r, const char *group, const char *key, const char *what)
@@ -126,7 +127,7 @@ static bool take_globs(const struct reading *r, const char *key, GPtrArray *item
 		for (char **glob = globs; *glob; glob++) {
 			if (!check_glob(r, "events", key, *glob))
 				return false;
-			add(items, "events", key, g_strdup(*glob), g_strdup(*glob));
+			add(items, "events", key)->glob = g_strdup(*glob);
 		}
 	}
 	return true;
@@ -138,12 +139,13 @@ static bool take_filter(const struct reading *r, const char *group)
 {
 	g_autofree char *glob = take_glob(r, group, "events");
 	g_autofree char *expression = glob ? take(r, group, "if") : NULL;
-	g_autofree char *text = NULL;
+	struct rs_profile_item *item;
 
 	if (!expression || !check_expression(r, group, expression))
 		return false;
-	text = g_strdup_printf("%s: %s", glob, expression);
-	add(r->profile->filters, group, "if", g_steal_pointer(&text), g_steal_pointer(&glob));
+	item = add(r->profile->filters, group, "if");
+	item->glob = g_steal_pointer(&glob);
+	item->expression = g_steal_pointer(&expression);
 	return true;
 }
 
@@ -169,35 +171,14 @@ static bool take_count(const struct reading *r, const char *group, guint64 *coun
 	return blame(r, group, "count", "this is from 1 on, and below 2^32");
 }
 
-/* The one line that options have, if it says the same. NULL: nothing does. */
-static char *line_of(const struct rs_trigger_text *text, guint64 count)
-{
-	g_autofree char *actions = rs_trigger_text_actions(text), *back = NULL, *line = NULL;
-	g_autofree char *event = rs_trigger_text_event(text);
-	g_autofree char *times =
-		count ? g_strdup_printf("; count=%" G_GUINT64_FORMAT, count) : g_strdup("");
-	struct rs_trigger_text *again;
-	bool same;
-
-	line = g_strdup_printf("%s%s @ %s", actions, times, event);
-	if (rs_trigger_text_parse(line, &again, NULL))
-		return NULL;
-	back = rs_trigger_text_actions(again);
-	same = g_str_equal(back, actions) && g_str_equal(again->glob, text->glob) &&
-	       g_strcmp0(again->expression, text->expression) == 0 && again->count == text->count;
-	rs_trigger_text_free(again);
-	return same ? g_steal_pointer(&line) : NULL;
-}
-
 static bool take_trigger(const struct reading *r, const char *group)
 {
 	g_autofree char *glob = take_glob(r, group, "on");
-	g_autofree char *expression = NULL, *what = NULL, *line = NULL;
+	g_autofree char *expression = NULL, *what = NULL;
 	g_auto(GStrv) actions = NULL;
 	struct rs_trigger_text *text;
 	struct rs_error err = {0};
 	guint64 count = 0;
-	bool good;
 
 	if (!glob || !take_condition(r, group, &expression) || !take_count(r, group, &count))
 		return false;
@@ -207,13 +188,8 @@ static bool take_trigger(const struct reading *r, const char *group)
 		return false;
 	if (rs_trigger_text_new(glob, expression, (const char *const *)actions, count, &text, &err))
 		return blame(r, group, "do", err.message);
-	line = line_of(text, count);
-	good = line != NULL;
-	if (good)
-		add(r->profile->triggers, group, "do", g_steal_pointer(&line),
-		    g_strdup(text->glob));
-	rs_trigger_text_free(text);
-	return good || blame(r, group, "do", "a path with ';' or ' @ ' cannot be given here");
+	add(r->profile->triggers, group, "do")->trigger = text;
+	return true;
 }
 
 /* ---- all ---- */
@@ -303,19 +279,20 @@ struct rs_profile *rs_profile_take(const char *path, int *code)
 	return profile;
 }
 
-const char *rs_profile_expression(const struct rs_profile_item *item)
-{
-	return item->text + strlen(item->glob) + strlen(": ");
-}
-
-/* Puts the texts of `items` before those that are there. */
+/* Puts `items` before the texts that are there, as options have them. */
 static void prepend(const GPtrArray *items, char ***texts)
 {
 	g_auto(GStrv) given = g_steal_pointer(texts);
 	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
 
-	for (guint i = 0; i < items->len; i++)
-		g_strv_builder_add(all, ((const struct rs_profile_item *)items->pdata[i])->text);
+	for (guint i = 0; i < items->len; i++) {
+		const struct rs_profile_item *item = items->pdata[i];
+		g_autofree char *text =
+			item->expression ? g_strconcat(item->glob, ": ", item->expression, NULL)
+					 : g_strdup(item->glob);
+
+		g_strv_builder_add(all, text);
+	}
 	if (given)
 		g_strv_builder_addv(all, (const char **)given);
 	if (items->len || given)
@@ -333,6 +310,10 @@ int rs_profile_add(const char *path, const struct rs_profile_options *options)
 	prepend(profile->enables, options->enable);
 	prepend(profile->disables, options->disable);
 	prepend(profile->filters, options->filters);
-	prepend(profile->triggers, options->triggers);
+	for (guint i = 0; i < profile->triggers->len; i++) {
+		struct rs_profile_item *item = profile->triggers->pdata[i];
+
+		g_ptr_array_add(options->triggers, g_steal_pointer(&item->trigger));
+	}
 	return RS_CLI_OK;
 }

@@ -8,6 +8,7 @@
 #define RS_HV_CLI_PROFILE_H
 
 #include "expect/rs-trace-spec.h"
+#include "session/trigger_text.h"
 #include <stdbool.h>
 
 #define RS_PROFILE_OPTION(path)                                                                    \
@@ -21,8 +22,9 @@
 struct rs_profile_item {
 	char *group;
 	const char *key;
-	char *text; /* a glob, "GLOB: EXPR", or a trigger's line, as options have them */
-	char *glob; /* of the events that it is about */
+	char *glob;       /* not of a trigger */
+	char *expression; /* of a filter */
+	struct rs_trigger_text *trigger;
 };
 
 struct rs_profile {
@@ -31,9 +33,6 @@ struct rs_profile {
 	GPtrArray *enables, *disables, *filters, *triggers;
 	int mode; /* of the rings: RS_MODE_*, or RS_PROFILE_ANY_MODE */
 };
-
-/* Of a filter. */
-const char *rs_profile_expression(const struct rs_profile_item *item);
 
 /* `path`: of messages. NULL: RS_TRACE_SPEC_ERROR: the message has file and line. */
 struct rs_profile *rs_profile_new(const char *path, const char *text, gsize size, GError **error);
@@ -49,8 +48,9 @@ struct rs_profile *rs_profile_take(const char *path, int *code);
 
 /* What options have, which a profile comes before. */
 struct rs_profile_options {
-	char ***enable, ***disable, ***filters, ***triggers; /* the lists may be NULL */
-	int *mode;                                           /* RS_MODE_*, or RS_PROFILE_ANY_MODE */
+	char ***enable, ***disable, ***filters; /* the lists may be NULL */
+	GPtrArray *triggers; /* those of a profile are appended: rs_trigger_texts_new() */
+	int *mode;           /* RS_MODE_*, or RS_PROFILE_ANY_MODE */
 };
 
 /* Adds what is in the file; `path` NULL: nothing. Returns an exit code, after a message. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_faults.h"
 
-#include "cli/trigger.h"
+#include "cli/event_bell.h"
 #include "cli/verb.h"
 #include "session/fault.h"
 #include "session/faults.h"
@@ -17,7 +17,7 @@
 struct planned {
 	struct rs_run_faults *all;
 	char *fault, *when;         /* `when` NULL: at the hello */
-	struct rs_trigger *trigger; /* NULL: it waits for no event */
+	struct rs_event_bell *bell; /* NULL: it waits for no event */
 	bool reads;                 /* ignored: its sources stay */
 	guint timer;
 	bool done;
@@ -54,7 +54,7 @@ static void on_nothing(void *data)
 bool rs_run_faults_check_when(const char *when, GError **error)
 {
 	const char *const texts[] = {when, NULL};
-	struct rs_trigger *trigger;
+	struct rs_event_bell *bell;
 	uint64_t ns;
 
 	if (is_time(when) && rs_fault_parse_time(when, &ns))
@@ -64,9 +64,9 @@ bool rs_run_faults_check_when(const char *when, GError **error)
 			    "a time, such as 200ms, or an event is due");
 		return false;
 	}
-	trigger = rs_trigger_new(texts, on_nothing, NULL, error);
-	rs_trigger_free(trigger);
-	return trigger != NULL;
+	bell = rs_event_bell_new(texts, on_nothing, NULL, error);
+	rs_event_bell_free(bell);
+	return bell != NULL;
 }
 
 int rs_run_faults_check(const struct rs_verb *verb, char **texts)
@@ -104,7 +104,7 @@ static void inject(struct planned *planned)
 	rs_cli_fail(0, "fault '%s': %s", planned->fault, err.message);
 }
 
-/* A record that the trigger is for. */
+/* A record that the bell is for. */
 static void on_event(void *data)
 {
 	inject(data);
@@ -141,15 +141,15 @@ static void watch(struct planned *planned)
 	const char *const texts[] = {planned->when, NULL};
 	const struct rs_session *session = planned->all->session;
 
-	planned->trigger = rs_trigger_new(texts, on_event, planned, NULL);
+	planned->bell = rs_event_bell_new(texts, on_event, planned, NULL);
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
 		struct rs_source *source = rs_session_source((struct rs_session *)session, i);
 
-		rs_trigger_add(planned->trigger, rs_source_name(source), rs_source_number(source),
-			       rs_source_region(source),
-			       rs_trace_live_flags(rs_source_joined(source)), &planned->reads);
+		rs_event_bell_add(planned->bell, rs_source_name(source), rs_source_number(source),
+				  rs_source_region(source),
+				  rs_trace_live_flags(rs_source_joined(source)), &planned->reads);
 	}
-	rs_trigger_start(planned->trigger);
+	rs_event_bell_start(planned->bell);
 }
 
 struct rs_run_faults *rs_run_faults_new(struct rs_session *session, char **texts)
@@ -184,7 +184,7 @@ void rs_run_faults_hello(struct rs_run_faults *faults, const struct rs_source *s
 		struct planned *planned = faults->planned->pdata[i];
 		uint64_t ns = 0;
 
-		if (planned->trigger)
+		if (planned->bell)
 			continue;
 		if (planned->when)
 			rs_fault_parse_time(planned->when, &ns);
@@ -200,9 +200,9 @@ static void tell_missed(struct planned *planned)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (planned->trigger && !rs_trigger_finish(planned->trigger, &error))
+	if (planned->bell && !rs_event_bell_finish(planned->bell, &error))
 		rs_cli_fail(0, "fault '%s': %s", planned->fault, error->message);
-	else if (planned->trigger)
+	else if (planned->bell)
 		rs_cli_fail(0, "fault '%s': no record of '%s' was seen", planned->fault,
 			    planned->when);
 	else
@@ -223,7 +223,7 @@ int rs_run_faults_finish(struct rs_run_faults *faults, bool tell)
 			tell_missed(planned);
 			faults->code = RS_CLI_FAILED;
 		}
-		rs_trigger_free(planned->trigger);
+		rs_event_bell_free(planned->bell);
 		g_free(planned->fault);
 		g_free(planned->when);
 		g_free(planned);

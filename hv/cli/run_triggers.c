@@ -315,49 +315,43 @@ static int snapshot(void *data, uint32_t number, const char *path, struct rs_err
 
 /* ---- life ---- */
 
-int rs_run_triggers_check(const struct rs_verb *verb, char **texts)
+int rs_run_triggers_take(const struct rs_verb *verb, char **lines, GPtrArray *triggers)
 {
-	for (; texts && *texts; texts++) {
+	for (; lines && *lines; lines++) {
 		struct rs_error err = {0};
 		struct rs_trigger_text *text;
 
-		if (rs_trigger_text_parse(*texts, &text, &err))
+		if (rs_trigger_text_parse(*lines, &text, &err))
 			return rs_cli_usage(verb, "--trigger: %s", err.message);
-		rs_trigger_text_free(text);
+		g_ptr_array_add(triggers, text);
 	}
 	return 0;
 }
 
-void rs_run_triggers_add_globs(char **texts, GPtrArray *globs)
+void rs_run_triggers_add_globs(const GPtrArray *triggers, GPtrArray *globs)
 {
-	for (; texts && *texts; texts++) {
-		struct rs_trigger_text *text;
+	for (guint i = 0; triggers && i < triggers->len; i++) {
+		const struct rs_trigger_text *text = triggers->pdata[i];
 
-		if (rs_trigger_text_parse(*texts, &text, NULL))
-			continue;
 		g_ptr_array_add(globs, g_strdup(text->glob));
-		for (guint i = 0; i < text->actions->len; i++) {
+		for (guint k = 0; k < text->actions->len; k++) {
 			const struct rs_trigger_action *action =
-				&g_array_index(text->actions, struct rs_trigger_action, i);
+				&g_array_index(text->actions, struct rs_trigger_action, k);
 
 			if (action->act == RS_TRIGGER_ENABLE || action->act == RS_TRIGGER_DISABLE)
 				g_ptr_array_add(globs, g_strdup(action->arg));
 		}
-		rs_trigger_text_free(text);
 	}
 }
 
-static int add_all(struct rs_run_triggers *all, char **texts, struct rs_error *err)
+static int add_all(struct rs_run_triggers *all, const GPtrArray *triggers, struct rs_error *err)
 {
 	int ret = 0;
 
-	for (; !ret && texts && *texts; texts++) {
-		struct rs_trigger_text *text;
+	for (guint i = 0; !ret && triggers && i < triggers->len; i++) {
+		struct rs_trigger_text *text = rs_trigger_text_copy(triggers->pdata[i]);
 		uint32_t number;
 
-		ret = rs_trigger_text_parse(*texts, &text, err);
-		if (ret)
-			return ret;
 		ret = rs_session_add_trigger(all->session, text, true, &number, err);
 		if (ret)
 			rs_trigger_text_free(text);
@@ -366,7 +360,8 @@ static int add_all(struct rs_run_triggers *all, char **texts, struct rs_error *e
 }
 
 int rs_run_triggers_new(struct rs_session *session, const struct rs_cli_symbols *symbols,
-			char **texts, struct rs_run_triggers **out, struct rs_error *err)
+			const GPtrArray *triggers, struct rs_run_triggers **out,
+			struct rs_error *err)
 {
 	struct rs_run_triggers *all = g_new0(struct rs_run_triggers, 1);
 	int ret;
@@ -386,7 +381,7 @@ int rs_run_triggers_new(struct rs_session *session, const struct rs_cli_symbols 
 		.data = all, .added = on_added, .doorbell = on_doorbell, .ended = on_ended};
 	rs_session_add_listener(session, &all->listener);
 	rs_session_set_trigger_watcher(session, &all->watcher);
-	ret = add_all(all, texts, err);
+	ret = add_all(all, triggers, err);
 	if (ret)
 		rs_run_triggers_free(all);
 	else

@@ -23,7 +23,7 @@ struct rs_runner_config {
 	char **disable;                       /* globs, after all of `enable`; NULL: none */
 	char **filters;                       /* "GLOB: EXPR"; NULL: none */
 	char **faults;                        /* checked by rs_run_faults_check(); NULL: none */
-	char **triggers;                      /* checked by rs_run_triggers_check(); NULL: none */
+	GPtrArray *triggers;                  /* of rs_trigger_texts_new(); NULL: none */
 	int mode; /* of the rings: RS_MODE_*; RS_PROFILE_ANY_MODE: as they are */
 	bool json;
 	struct rs_printer_style style; /* of text */

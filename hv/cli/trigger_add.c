@@ -2,46 +2,39 @@
 #include "cli/trigger_add.h"
 
 #include "cli/input.h"
-#include <string.h>
-
-#define SNAPSHOT "snapshot"
 
 /* A path is the client's, and the session may be in another folder. To be freed. */
-static char *complete(const char *action)
+static char *format(const struct rs_trigger_action *action)
 {
-	const char *path = RS_CLI_TRACE;
-	g_autofree char *whole = NULL;
+	struct rs_trigger_action whole = *action;
+	g_autofree char *path = NULL;
 
-	if (g_str_has_prefix(action, SNAPSHOT "=") && action[strlen(SNAPSHOT "=")])
-		path = action + strlen(SNAPSHOT "=");
-	else if (!g_str_equal(action, SNAPSHOT))
-		return g_strdup(action);
-	whole = g_canonicalize_filename(path, NULL);
-	return g_strconcat(SNAPSHOT "=", whole, NULL);
+	if (action->act == RS_TRIGGER_SNAPSHOT)
+		whole.arg = path =
+			g_canonicalize_filename(action->arg ? action->arg : RS_CLI_TRACE, NULL);
+	return rs_trigger_action_format(&whole);
 }
 
-guint32 rs_cli_add_trigger(RsDBusSession1 *session, const char *event, char **actions,
-			   guint32 count, bool ahead, GError **error)
+guint32 rs_cli_add_trigger(RsDBusSession1 *session, const struct rs_trigger_text *text, bool ahead,
+			   GError **error)
 {
-	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
-	g_auto(GStrv) all = NULL;
+	g_autofree char *event = rs_trigger_text_event(text);
+	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(g_free);
 	GVariantDict options;
 	guint32 number;
 
-	for (; *actions; actions++) {
-		g_autofree char *action = complete(*actions);
-
-		g_strv_builder_add(builder, action);
-	}
-	all = g_strv_builder_end(builder);
+	for (guint i = 0; i < text->actions->len; i++)
+		g_ptr_array_add(actions,
+				format(&g_array_index(text->actions, struct rs_trigger_action, i)));
+	g_ptr_array_add(actions, NULL);
 	g_variant_dict_init(&options, NULL);
-	if (count)
-		g_variant_dict_insert(&options, "count", "u", count);
+	if (text->count)
+		g_variant_dict_insert(&options, "count", "u", (guint32)text->count);
 	if (ahead)
 		g_variant_dict_insert(&options, "ahead", "b", TRUE);
-	return rs_dbus_session1_call_add_trigger_sync(session, event, (const char *const *)all,
-						      g_variant_dict_end(&options), &number, NULL,
-						      NULL, error)
+	return rs_dbus_session1_call_add_trigger_sync(
+		       session, event, (const char *const *)actions->pdata,
+		       g_variant_dict_end(&options), &number, NULL, NULL, error)
 		       ? number
 		       : 0;
 }

@@ -3,15 +3,15 @@
 #ifndef RS_HV_CLI_TRIGGER_ADD_H
 #define RS_HV_CLI_TRIGGER_ADD_H
 
+#include "session/trigger_text.h"
+
 #include <rs-trace-client.h>
-#include <stdbool.h>
 
 /*
- * Asks the session for it, and returns its number; 0: `error` is set. `actions`: NULL-terminated;
- * the path of a snapshot is one of this process. `count` 0: not given. `ahead`: it is no error that
- * no event matches.
+ * Asks the session for it, and returns its number; 0: `error` is set. The path of a snapshot is one
+ * of this process. `ahead`: it is no error that no event matches.
  */
-guint32 rs_cli_add_trigger(RsDBusSession1 *session, const char *event, char **actions,
-			   guint32 count, bool ahead, GError **error);
+guint32 rs_cli_add_trigger(RsDBusSession1 *session, const struct rs_trigger_text *text, bool ahead,
+			   GError **error);
 
 #endif

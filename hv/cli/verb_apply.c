@@ -9,7 +9,6 @@
 #include "cli/trigger_add.h"
 #include "cli/verb.h"
 #include "session/session.h"
-#include "session/trigger_text.h"
 
 #include <ringside/region.h>
 #include <rs-trace-session-error.h>
@@ -82,12 +81,9 @@ static int try_filter(const struct applying *a, const struct rs_profile_item *it
 
 static int try_trigger(const struct applying *a, const struct rs_profile_item *item)
 {
-	struct rs_trigger_text *text;
-	struct rs_error err = {0};
+	const struct rs_trigger_text *text = item->trigger;
 	int code;
 
-	if (rs_trigger_text_parse(item->text, &text, &err))
-		return rs_cli_fail_error(&err);
 	code = text->expression ? try_filter(a, item, text->glob, text->expression)
 				: try_glob(a, item, text->glob);
 	for (guint i = 0; i < text->actions->len && code == RS_CLI_OK; i++) {
@@ -97,7 +93,6 @@ static int try_trigger(const struct applying *a, const struct rs_profile_item *i
 		if (action->act == RS_TRIGGER_ENABLE || action->act == RS_TRIGGER_DISABLE)
 			code = try_glob(a, item, action->arg);
 	}
-	rs_trigger_text_free(text);
 	return code;
 }
 
@@ -109,7 +104,7 @@ static int try_all(const struct applying *a)
 	for (guint i = 0; i < p->filters->len && code == RS_CLI_OK; i++) {
 		const struct rs_profile_item *item = p->filters->pdata[i];
 
-		code = try_filter(a, item, item->glob, rs_profile_expression(item));
+		code = try_filter(a, item, item->glob, item->expression);
 	}
 	for (guint i = 0; i < p->enables->len && code == RS_CLI_OK; i++)
 		code = try_glob(a, p->enables->pdata[i],
@@ -126,23 +121,9 @@ static int try_all(const struct applying *a)
 
 static int add_trigger(struct applying *a, const struct rs_profile_item *item)
 {
-	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(g_free);
-	struct rs_trigger_text *text;
-	struct rs_error err = {0};
-	g_autofree char *event = NULL;
 	GError *error = NULL;
-	guint32 number;
+	guint32 number = rs_cli_add_trigger(a->session, item->trigger, a->ahead, &error);
 
-	if (rs_trigger_text_parse(item->text, &text, &err))
-		return rs_cli_fail_error(&err);
-	for (guint i = 0; i < text->actions->len; i++)
-		g_ptr_array_add(actions, rs_trigger_action_format(&g_array_index(
-						 text->actions, struct rs_trigger_action, i)));
-	g_ptr_array_add(actions, NULL);
-	event = rs_trigger_text_event(text);
-	number = rs_cli_add_trigger(a->session, event, (char **)actions->pdata,
-				    (guint32)text->count, a->ahead, &error);
-	rs_trigger_text_free(text);
 	if (!number)
 		return blame(a, item, error);
 	g_array_append_val(a->added, number);
@@ -213,8 +194,8 @@ static int wish(struct applying *a, const GPtrArray *items)
 
 		if (items == a->profile->filters)
 			done = rs_dbus_session1_call_set_filter_sync(
-				a->session, item->glob, rs_profile_expression(item), options, NULL,
-				NULL, &problems, &more, NULL, &error);
+				a->session, item->glob, item->expression, options, NULL, NULL,
+				&problems, &more, NULL, &error);
 		else if (items == a->profile->enables)
 			done = rs_dbus_session1_call_enable_sync(a->session, item->glob, options,
 								 NULL, NULL, &problems, &more, NULL,

@@ -34,7 +34,7 @@ struct options {
 	struct rs_cli_domain domain; /* its `name` is NULL: none */
 	const char *session;         /* NULL: none */
 	char *uri;
-	char *name, *ring_size, *ring_max, *mode, *profile;
+	char *name, *ring_size, *ring_max, *mode, *profile, **trigger_lines;
 	int cpus, users;
 	gboolean new_layout, self_patch, prepare, inject;
 };
@@ -348,7 +348,7 @@ static int add_profile(struct options *o)
 	const struct rs_profile_options options = {.enable = &runner->enable,
 						   .disable = &runner->disable,
 						   .filters = &runner->filters,
-						   .triggers = &runner->triggers,
+						   .triggers = runner->triggers,
 						   .mode = &runner->mode};
 
 	return rs_profile_add(o->profile, &options);
@@ -385,13 +385,16 @@ static int check(const struct rs_verb *verb, struct options *o)
 	if (!code)
 		code = rs_run_faults_check(verb, runner->faults);
 	if (!code)
-		code = rs_run_triggers_check(verb, runner->triggers);
+		code = rs_run_triggers_take(verb, o->trigger_lines, runner->triggers);
 	return code ? code : rs_cli_symbols_take(verb, &o->symbols);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.runner.detach = true, .cpus = NOT_GIVEN, .users = NOT_GIVEN};
+	struct options o = {.runner.detach = true,
+			    .runner.triggers = rs_trigger_texts_new(),
+			    .cpus = NOT_GIVEN,
+			    .users = NOT_GIVEN};
 	struct rs_runner_config *runner = &o.runner;
 	const GOptionEntry options[] = {
 		{"enable", 'e', 0, G_OPTION_ARG_STRING_ARRAY, &runner->enable,
@@ -399,7 +402,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &runner->filters,
 		 "Filter these events", "'GLOB: EXPR'"},
 		RS_RUN_FAULTS_OPTION(runner->faults),
-		RS_RUN_TRIGGERS_OPTION(runner->triggers),
+		RS_RUN_TRIGGERS_OPTION(o.trigger_lines),
 		RS_PROFILE_OPTION(o.profile),
 		RS_CLI_HOST_OPTION(o.host),
 		RS_CLI_SYMBOLS_FILE(o.symbols),
@@ -477,7 +480,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(runner->enable);
 	g_strfreev(runner->filters);
 	g_strfreev(runner->faults);
-	g_strfreev(runner->triggers);
+	g_strfreev(o.trigger_lines);
+	g_ptr_array_unref(runner->triggers);
 	rs_run_recording_options_clear(&o.to);
 	rs_cli_symbols_clear(&o.symbols);
 	rs_printer_style_clear(&o.style);

@@ -14,7 +14,8 @@
 
 /* Options of the session, and not of one source. */
 struct options {
-	char **enable, **disable, **filters, **faults, **triggers;
+	char **enable, **disable, **filters, **faults, **trigger_lines;
+	GPtrArray *triggers; /* of rs_trigger_texts_new() */
 	char *profile;
 	int mode; /* of the rings, by the profile */
 	int stack;
@@ -160,7 +161,7 @@ static int add_profile(struct options *o)
 	const struct rs_profile_options options = {.enable = &o->enable,
 						   .disable = &o->disable,
 						   .filters = &o->filters,
-						   .triggers = &o->triggers,
+						   .triggers = o->triggers,
 						   .mode = &o->mode};
 
 	return rs_profile_add(o->profile, &options);
@@ -196,7 +197,7 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 	if (!code)
 		code = rs_run_faults_check(verb, o->faults);
 	if (!code)
-		code = rs_run_triggers_check(verb, o->triggers);
+		code = rs_run_triggers_take(verb, o->trigger_lines, o->triggers);
 	if (!code)
 		code = rs_cli_symbols_take(verb, &o->symbols);
 	if (code)
@@ -280,7 +281,9 @@ static bool parse(const struct rs_verb *verb, const GOptionEntry *options, int a
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
-	struct options o = {.stack = RS_CLI_NO_STACK, .record.symbols = &o.symbols};
+	struct options o = {.stack = RS_CLI_NO_STACK,
+			    .record.symbols = &o.symbols,
+			    .triggers = rs_trigger_texts_new()};
 	gboolean and_help = FALSE;
 	const GOptionEntry options[] = {
 		{"and", 0, 0, G_OPTION_ARG_NONE, &and_help,
@@ -294,7 +297,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{"filter", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &o.filters, "Filter these events",
 		 "'GLOB: EXPR'"},
 		RS_RUN_FAULTS_OPTION(o.faults),
-		RS_RUN_TRIGGERS_OPTION(o.triggers),
+		RS_RUN_TRIGGERS_OPTION(o.trigger_lines),
 		RS_PROFILE_OPTION(o.profile),
 		RS_CLI_HOST_OPTION(o.host),
 		RS_RUN_APART_OPTIONS(o.apart),
@@ -331,7 +334,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(o.faults);
 	rs_cli_choice_clear(&o.choice);
 	rs_trace_selection_free(o.view);
-	g_strfreev(o.triggers);
+	g_strfreev(o.trigger_lines);
+	g_ptr_array_unref(o.triggers);
 	g_strfreev(o.disable);
 	g_free(o.profile);
 	rs_cli_select_clear(&o.select);

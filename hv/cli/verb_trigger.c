@@ -160,17 +160,31 @@ static int remove_some(RsDBusSession1 *session, const char *what)
 
 /* ---- add ---- */
 
-static int add(RsDBusSession1 *session, const char *event, char **actions, gint count, bool ahead,
-	       bool quiet)
+static int add(RsDBusSession1 *session, const struct rs_trigger_text *text, bool ahead, bool quiet)
 {
 	GError *error = NULL;
-	guint32 number = rs_cli_add_trigger(session, event, actions, (guint32)count, ahead, &error);
+	guint32 number = rs_cli_add_trigger(session, text, ahead, &error);
 
 	if (!number)
 		return rs_cli_fail_wish(error);
 	if (!quiet)
 		printf("trigger %u\n", number);
 	return RS_CLI_OK;
+}
+
+static int add_on(RsDBusSession1 *session, const char *event, char **actions, gint count,
+		  bool ahead, bool quiet)
+{
+	struct rs_trigger_text *text;
+	struct rs_error err = {0};
+	int code;
+
+	if (rs_trigger_text_new_on(event, (const char *const *)actions, (uint64_t)count, &text,
+				   &err))
+		return rs_cli_fail_error(&err);
+	code = add(session, text, ahead, quiet);
+	rs_trigger_text_free(text);
+	return code;
 }
 
 /* ---- the verb ---- */
@@ -227,7 +241,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = remove_some(session, *what);
 	if (removed)
 		return code;
-	return actions ? add(session, argv[1], actions, count, ahead, quiet) : list(session, json);
+	return actions ? add_on(session, argv[1], actions, count, ahead, quiet)
+		       : list(session, json);
 }
 
 const struct rs_verb rs_verb_trigger = {

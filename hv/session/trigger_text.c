@@ -39,6 +39,34 @@ void rs_trigger_text_free(struct rs_trigger_text *text)
 	g_free(text);
 }
 
+static void free_text(gpointer text)
+{
+	rs_trigger_text_free(text);
+}
+
+GPtrArray *rs_trigger_texts_new(void)
+{
+	return g_ptr_array_new_with_free_func(free_text);
+}
+
+struct rs_trigger_text *rs_trigger_text_copy(const struct rs_trigger_text *text)
+{
+	struct rs_trigger_text *copy = g_memdup2(text, sizeof(*text));
+
+	copy->glob = g_strdup(text->glob);
+	copy->expression = g_strdup(text->expression);
+	copy->actions = g_array_copy(text->actions);
+	/* Not every GLib copies that. */
+	g_array_set_clear_func(copy->actions, clear_action);
+	for (guint i = 0; i < copy->actions->len; i++) {
+		struct rs_trigger_action *action =
+			&g_array_index(copy->actions, struct rs_trigger_action, i);
+
+		action->arg = g_strdup(action->arg);
+	}
+	return copy;
+}
+
 /* ---- actions ---- */
 
 static int refuse(const char *text, struct rs_error *err)

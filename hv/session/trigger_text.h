@@ -51,8 +51,11 @@ int rs_trigger_text_new(const char *glob, const char *expression, const char *co
 /* The same with an event as rs_filter_split_event() takes it apart. */
 int rs_trigger_text_new_on(const char *event, const char *const *actions, uint64_t count,
 			   struct rs_trigger_text **out, struct rs_error *err);
+/* A list of them, which owns what is added to it. To be unreffed. */
+GPtrArray *rs_trigger_texts_new(void);
 /* From one line. */
 int rs_trigger_text_parse(const char *line, struct rs_trigger_text **out, struct rs_error *err);
+struct rs_trigger_text *rs_trigger_text_copy(const struct rs_trigger_text *text);
 void rs_trigger_text_free(struct rs_trigger_text *text); /* accepts NULL */
 
 /* "GLOB" or "GLOB: EXPR", to be freed. */

@@ -20,6 +20,7 @@ void rs_fuzz_seeds(void)
 		"[filter x]\nevents = a:b\nif = c ~ \"x*\" && d[1] == 2\n",
 		"[trigger x]\non = a:b\nif = pid == 7\ndo = pause; snapshot=/t; stack=3\ncount=2\n",
 		"[trigger x]\non = a:*@level=3\ndo = enable=b:*;disable=c:*\n[filter y]\n",
+		"[trigger x]\non = a:b, !c:d\ndo = snapshot=/a b @ c\n",
 	};
 	char name[16];
 
@@ -34,21 +35,24 @@ static void check_globs(const GPtrArray *items)
 	for (guint i = 0; i < items->len; i++) {
 		const struct rs_profile_item *item = items->pdata[i];
 
-		if (rs_event_glob_check(item->text, NULL) || strcmp(item->text, item->glob))
+		if (rs_event_glob_check(item->glob, NULL) || item->expression || item->trigger)
 			abort();
 	}
 }
 
+/* They come apart again where options are asked. */
 static void check_filters(const GPtrArray *items)
 {
 	for (guint i = 0; i < items->len; i++) {
 		const struct rs_profile_item *item = items->pdata[i];
+		g_autofree char *text = g_strconcat(item->glob, ": ", item->expression, NULL);
 		g_autofree char *glob = NULL, *expression = NULL;
 		struct rs_filter_error mistake;
 
-		if (rs_event_glob_check(item->glob, NULL) ||
-		    rs_filter_check(rs_profile_expression(item), &mistake) ||
-		    !rs_filter_split(item->text, &glob, &expression) || strcmp(glob, item->glob))
+		if (rs_event_glob_check_names(item->glob, NULL) ||
+		    rs_filter_check(item->expression, &mistake) ||
+		    !rs_filter_split(text, &glob, &expression) || strcmp(glob, item->glob) ||
+		    (strcmp(expression, item->expression) && *expression))
 			abort();
 	}
 }
@@ -56,13 +60,14 @@ static void check_filters(const GPtrArray *items)
 static void check_triggers(const GPtrArray *items)
 {
 	for (guint i = 0; i < items->len; i++) {
-		const struct rs_profile_item *item = items->pdata[i];
-		struct rs_trigger_text *text;
+		const struct rs_trigger_text *text =
+			((const struct rs_profile_item *)items->pdata[i])->trigger;
+		struct rs_filter_error mistake;
 
-		if (rs_trigger_text_parse(item->text, &text, NULL) ||
-		    strcmp(text->glob, item->glob))
+		if (rs_event_glob_check_names(text->glob, NULL) || !text->actions->len ||
+		    (text->expression && rs_filter_check(text->expression, &mistake)) ||
+		    text->count > UINT32_MAX)
 			abort();
-		rs_trigger_text_free(text);
 	}
 }
 

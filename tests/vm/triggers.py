@@ -227,6 +227,16 @@ def test_profile(folder):
     check(enabled('b', EVENT) == [False], 'and the one that is off')
     check(rs('stop', 'b').code == 0, 'stop')
     s.end()
+    # A path that no line of --trigger could have.
+    kept = os.path.join(folder, 'b @ c')
+    write('[trigger x]', f'on = {EVENT}, {OTHER}', f'do = snapshot={kept}', 'count = 1')
+    s = start('c', '-q', '--profile', path, '--trigger', f'stack; count=1 @ {EVENT}')
+    check([row['actions'] for row in triggers('c')] == [[f'snapshot={kept}'], ['stack=16']], 'those of a file first')
+    wait_for('its file', lambda: os.path.exists(f'{kept}.0001'))
+    check(rs('apply', 'c', path).code == 0, 'the same of a session that runs')
+    wait_for('its second file', lambda: os.path.exists(f'{kept}.0002'))
+    check(rs('stop', 'c').code == 0, 'stop')
+    s.end()
     r = rs('run', '--profile', '/nowhere', GUEST.split()[0])
     check(r.code == 1 and '/nowhere' in r.err, f'a file that is not there: {r}')
 

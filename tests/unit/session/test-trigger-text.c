@@ -70,6 +70,26 @@ static void test_event(void)
 	}
 }
 
+/* Neither keeps anything of the other. */
+static void test_copy(void)
+{
+	struct rs_trigger_text *text = parse("pause; snapshot=/a; count=3 @ a:b: x");
+	struct rs_trigger_text *copy = rs_trigger_text_copy(text);
+	g_autofree char *event = NULL;
+
+	rs_trigger_text_free(text);
+	event = rs_trigger_text_event(copy);
+	g_assert_cmpstr(event, ==, "a:b: x");
+	g_assert_cmpuint(copy->count, ==, 3);
+	g_assert_cmpstr(nth(copy, 1)->arg, ==, "/a");
+	rs_trigger_text_free(copy);
+	text = parse("pause @ a:b");
+	copy = rs_trigger_text_copy(text);
+	g_assert_null(copy->expression);
+	rs_trigger_text_free(copy);
+	rs_trigger_text_free(text);
+}
+
 /* What only an expression could tell from a glob does not matter if they come apart. */
 static void test_parts(void)
 {
@@ -154,6 +174,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/trigger-text/line", test_line);
 	g_test_add_func("/trigger-text/event", test_event);
 	g_test_add_func("/trigger-text/parts", test_parts);
+	g_test_add_func("/trigger-text/copy", test_copy);
 	g_test_add_func("/trigger-text/snapshots", test_snapshots);
 	g_test_add_func("/trigger-text/mistakes", test_mistakes);
 	return g_test_run();
