@@ -352,7 +352,7 @@ static int add_all(struct rs_run_triggers *all, const GPtrArray *triggers, struc
 		struct rs_trigger_text *text = rs_trigger_text_copy(triggers->pdata[i]);
 		uint32_t number;
 
-		ret = rs_session_add_trigger(all->session, text, true, &number, err);
+		ret = rs_session_add_trigger(all->session, text, true, &number, NULL, err);
 		if (ret)
 			rs_trigger_text_free(text);
 	}

@@ -2,6 +2,7 @@
 #include "cli/trigger_add.h"
 
 #include "cli/input.h"
+#include "cli/verb.h"
 
 /* A path is the client's, and the session may be in another folder. To be freed. */
 static char *format(const struct rs_trigger_action *action)
@@ -16,10 +17,10 @@ static char *format(const struct rs_trigger_action *action)
 }
 
 guint32 rs_cli_add_trigger(RsDBusSession1 *session, const struct rs_trigger_text *text, bool ahead,
-			   GError **error)
+			   bool *part, GError **error)
 {
-	g_autofree char *event = rs_trigger_text_event(text);
 	g_autoptr(GPtrArray) actions = g_ptr_array_new_with_free_func(g_free);
+	g_auto(GStrv) problems = NULL;
 	GVariantDict options;
 	guint32 number;
 
@@ -32,9 +33,11 @@ guint32 rs_cli_add_trigger(RsDBusSession1 *session, const struct rs_trigger_text
 		g_variant_dict_insert(&options, "count", "u", (guint32)text->count);
 	if (ahead)
 		g_variant_dict_insert(&options, "ahead", "b", TRUE);
-	return rs_dbus_session1_call_add_trigger_sync(
-		       session, event, (const char *const *)actions->pdata,
-		       g_variant_dict_end(&options), &number, NULL, NULL, error)
-		       ? number
-		       : 0;
+	if (!rs_dbus_session1_call_add_trigger_sync(
+		    session, text->glob, text->expression ? text->expression : "",
+		    (const char *const *)actions->pdata, g_variant_dict_end(&options), &number,
+		    &problems, NULL, NULL, error))
+		return 0;
+	*part |= rs_cli_tell_problems(problems);
+	return number;
 }

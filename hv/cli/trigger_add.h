@@ -9,9 +9,10 @@
 
 /*
  * Asks the session for it, and returns its number; 0: `error` is set. The path of a snapshot is one
- * of this process. `ahead`: it is no error that no event matches.
+ * of this process. `ahead`: it is no error that no event matches. What failed in part is told, and
+ * then *part is set.
  */
 guint32 rs_cli_add_trigger(RsDBusSession1 *session, const struct rs_trigger_text *text, bool ahead,
-			   GError **error);
+			   bool *part, GError **error);
 
 #endif

@@ -122,7 +122,7 @@ static int try_all(const struct applying *a)
 static int add_trigger(struct applying *a, const struct rs_profile_item *item)
 {
 	GError *error = NULL;
-	guint32 number = rs_cli_add_trigger(a->session, item->trigger, a->ahead, &error);
+	guint32 number = rs_cli_add_trigger(a->session, item->trigger, a->ahead, &a->part, &error);
 
 	if (!number)
 		return blame(a, item, error);

@@ -32,7 +32,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	}
 	fault = g_strjoinv(" ", argv + 1);
 	if (!rs_dbus_session1_call_inject_sync(session, fault, g_variant_dict_end(&more), &number,
-					       NULL, &error))
+					       NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
 	if (!quiet)
 		g_print("fault %u\n", number);

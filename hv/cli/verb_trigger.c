@@ -7,32 +7,40 @@
 #include <rs-trace-escape.h>
 #include <rs-trace-rundir.h>
 #include <stdio.h>
-#include <string.h>
 
 struct row {
-	const char *event, *problem;
-	char **actions; /* of the row's own */
+	const char *glob, *problem;
+	char *event; /* with the expression, of the row's own as the next */
+	char **actions;
 	guint32 number, count;
 	guint64 fired, hits;
 	gboolean spent;
 };
 
-/* To be freed by g_free(row.actions). */
 static struct row read_row(GVariant *trigger)
 {
-	struct row row = {.event = "", .problem = ""};
+	struct row row = {.glob = "", .problem = ""};
+	const char *filter = NULL;
 
 	g_variant_lookup(trigger, "number", "u", &row.number);
-	g_variant_lookup(trigger, "event", "&s", &row.event);
+	g_variant_lookup(trigger, "glob", "&s", &row.glob);
+	g_variant_lookup(trigger, "filter", "&s", &filter);
 	g_variant_lookup(trigger, "actions", "^a&s", &row.actions);
 	g_variant_lookup(trigger, "count", "u", &row.count);
 	g_variant_lookup(trigger, "fired", "t", &row.fired);
 	g_variant_lookup(trigger, "hits", "t", &row.hits);
 	g_variant_lookup(trigger, "spent", "b", &row.spent);
 	g_variant_lookup(trigger, "problem", "&s", &row.problem);
+	row.event = filter ? g_strconcat(row.glob, ": ", filter, NULL) : g_strdup(row.glob);
 	if (!row.actions)
 		row.actions = g_new0(char *, 1);
 	return row;
+}
+
+static void clear_row(const struct row *row)
+{
+	g_free(row->event);
+	g_free(row->actions);
 }
 
 /* ---- list ---- */
@@ -50,7 +58,7 @@ static void print_row(GVariant *trigger)
 	printf("%4u %-6s %9s %9" PRIu64 "  %s @ %s%s%s\n", row.number,
 	       row.spent ? "spent" : "armed", fired, (uint64_t)row.hits, what, event,
 	       *problem ? "  ! " : "", problem);
-	g_free(row.actions);
+	clear_row(&row);
 }
 
 static void add_row(JsonBuilder *b, GVariant *trigger, guint64 lost)
@@ -73,7 +81,7 @@ static void add_row(JsonBuilder *b, GVariant *trigger, guint64 lost)
 	rs_cli_add_text(b, "problem", row.problem);
 	rs_cli_add_number(b, "lost", lost);
 	json_builder_end_object(b);
-	g_free(row.actions);
+	clear_row(&row);
 }
 
 /* `more` may be NULL. */
@@ -125,13 +133,10 @@ static int list(RsDBusSession1 *session, bool json)
 /* By its number, its event with or without the expression, or "all". */
 static bool is_meant(const struct row *row, const char *what)
 {
-	const size_t size = strlen(what);
 	g_autofree char *number = g_strdup_printf("%u", row->number);
 
 	return g_str_equal(what, "all") || g_str_equal(what, number) ||
-	       g_str_equal(what, row->event) ||
-	       (g_str_has_prefix(row->event, what) && row->event[size] == ':' &&
-		row->event[size + 1] == ' ');
+	       g_str_equal(what, row->event) || g_str_equal(what, row->glob);
 }
 
 static int remove_some(RsDBusSession1 *session, const char *what)
@@ -151,7 +156,7 @@ static int remove_some(RsDBusSession1 *session, const char *what)
 		    !rs_dbus_session1_call_remove_trigger_sync(
 			    session, row.number, rs_trace_client_no_options(), NULL, NULL, &error))
 			code = rs_cli_fail_gerror(error);
-		g_free(row.actions);
+		clear_row(&row);
 	}
 	if (code == RS_CLI_OK && !removed && !g_str_equal(what, "all"))
 		code = rs_cli_fail(RS_CLI_NOT_FOUND, "there is no trigger '%s'", what);
@@ -163,13 +168,14 @@ static int remove_some(RsDBusSession1 *session, const char *what)
 static int add(RsDBusSession1 *session, const struct rs_trigger_text *text, bool ahead, bool quiet)
 {
 	GError *error = NULL;
-	guint32 number = rs_cli_add_trigger(session, text, ahead, &error);
+	bool part = false;
+	guint32 number = rs_cli_add_trigger(session, text, ahead, &part, &error);
 
 	if (!number)
 		return rs_cli_fail_wish(error);
 	if (!quiet)
 		printf("trigger %u\n", number);
-	return RS_CLI_OK;
+	return part ? RS_CLI_FAILED : RS_CLI_OK;
 }
 
 static int add_on(RsDBusSession1 *session, const char *event, char **actions, gint count,

@@ -2,6 +2,7 @@
 /* Inject: faults that peers ask for. */
 #include "server/private.h"
 
+#include "server/rows.h"
 #include "session/faults.h"
 
 static gboolean on_inject(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
@@ -17,7 +18,7 @@ static gboolean on_inject(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 		return TRUE;
 	if (rs_session_inject(server->session, source, fault, &number, &err))
 		return rs_server_give_error(invocation, &err);
-	rs_dbus_session1_complete_inject(object, invocation, number);
+	rs_dbus_session1_complete_inject(object, invocation, number, rs_row_empty());
 	return TRUE;
 }
 

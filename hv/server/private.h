@@ -79,6 +79,16 @@ GDBusConnection *rs_server_peer(GDBusMethodInvocation *invocation);
 void rs_server_connect_wishes(struct rs_server *server);
 GArray *rs_server_bonds_new(void);
 GHashTable *rs_server_saved_new(void);
+/*
+ * Answers what the session was asked for: by `give`, which gets `number`, now or once it is done.
+ */
+typedef void (*rs_server_give_result)(GDBusMethodInvocation *invocation,
+				      const struct rs_session_result *result, uint32_t number);
+void rs_server_answer(struct rs_server *server, GDBusMethodInvocation *invocation,
+		      const struct rs_session_result *result, rs_server_give_result give,
+		      uint32_t number);
+/* As D-Bus carries them: UTF-8, NULL-terminated; to be freed. */
+char **rs_server_problems(const struct rs_session_result *result);
 /* Gives the answer that waits for this request, if there is one. */
 void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
 		      const struct rs_session_result *result, const struct rs_error *err);

@@ -45,13 +45,14 @@ GVariant *rs_row_sources(const struct rs_session *session)
 
 GVariant *rs_row_trigger(const struct rs_trigger_info *trigger)
 {
-	g_autofree char *event = rs_trigger_text_event(trigger->text);
 	const GArray *actions = trigger->text->actions;
 	GVariantBuilder b, list;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
 	add(&b, "number", g_variant_new_uint32(trigger->number));
-	add_text(&b, "event", event);
+	add_text(&b, "glob", trigger->text->glob);
+	if (trigger->text->expression)
+		add_text(&b, "filter", trigger->text->expression);
 	g_variant_builder_init(&list, G_VARIANT_TYPE("as"));
 	for (guint i = 0; i < actions->len; i++) {
 		g_autofree char *action = rs_trigger_action_format(

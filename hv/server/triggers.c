@@ -43,9 +43,20 @@ static int check_paths(const struct rs_trigger_text *text, struct rs_error *err)
 	return 0;
 }
 
-static gboolean on_add(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *event,
-		       const char *const *actions, GVariant *options, gpointer data)
+static void give(GDBusMethodInvocation *invocation, const struct rs_session_result *result,
+		 uint32_t number)
 {
+	g_auto(GStrv) problems = rs_server_problems(result);
+
+	g_dbus_method_invocation_return_value(
+		invocation, g_variant_new("(u^as@a{sv})", number, problems, rs_row_empty()));
+}
+
+static gboolean on_add(RsDBusSession1 *object, GDBusMethodInvocation *invocation, const char *glob,
+		       const char *expression, const char *const *actions, GVariant *options,
+		       gpointer data)
+{
+	struct rs_session_result result = {0};
 	struct rs_server *server = data;
 	struct rs_trigger_text *text = NULL;
 	gboolean ahead = FALSE;
@@ -57,16 +68,17 @@ static gboolean on_add(RsDBusSession1 *object, GDBusMethodInvocation *invocation
 	if (!take_options(invocation, options, &count, &ahead) ||
 	    !rs_server_is_free(server, invocation))
 		return TRUE;
-	ret = rs_trigger_text_new_on(event, actions, count, &text, &err);
+	ret = rs_trigger_text_new(glob, expression, actions, count, &text, &err);
 	if (!ret)
 		ret = check_paths(text, &err);
 	if (!ret)
-		ret = rs_session_add_trigger(server->session, text, ahead, &number, &err);
+		ret = rs_session_add_trigger(server->session, text, ahead, &number, &result, &err);
 	if (ret) {
 		rs_trigger_text_free(text);
 		return rs_server_give_error(invocation, &err);
 	}
-	rs_dbus_session1_complete_add_trigger(object, invocation, number, rs_row_empty());
+	rs_server_answer(server, invocation, &result, give, number);
+	rs_session_result_clear(&result);
 	return TRUE;
 }
 

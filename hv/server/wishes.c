@@ -142,38 +142,23 @@ static void keep_promise(struct rs_server *server, GDBusMethodInvocation *invoca
 		bind(server, g_dbus_method_invocation_get_connection(invocation), asks->owner);
 }
 
-/* As D-Bus carries them: UTF-8, NULL-terminated; to be freed. */
-static char **to_strv(const GPtrArray *texts)
+char **rs_server_problems(const struct rs_session_result *result)
 {
-	guint count = texts ? texts->len : 0;
+	guint count = result->problems ? result->problems->len : 0;
 	char **list = g_new0(char *, count + 1);
 
 	for (guint i = 0; i < count; i++)
-		list[i] = g_utf8_make_valid(texts->pdata[i], -1);
+		list[i] = g_utf8_make_valid(result->problems->pdata[i], -1);
 	return list;
 }
 
-/* ---- methods ---- */
-
-/* What all four answer with. */
-typedef void (*complete_fn)(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
-			    guint touched, gboolean pending, const char *const *problems,
-			    GVariant *more);
-
-static void give(struct rs_server *server, GDBusMethodInvocation *invocation,
-		 const struct rs_session_result *result, complete_fn complete)
-{
-	g_auto(GStrv) problems = to_strv(result->problems);
-
-	complete(server->skeleton, invocation, result->touched, result->pending,
-		 (const char *const *)problems, rs_row_result(result));
-}
+/* ---- answers ---- */
 
 /* A request that the session has not done yet. */
 struct late {
 	struct rs_server_call call;
-	uint32_t request;
-	complete_fn complete;
+	uint32_t request, number;
+	rs_server_give_result give;
 };
 
 /* Tells them from other calls that wait. There is nothing to clear. */
@@ -181,13 +166,20 @@ static void late_fini(struct rs_server_call *call)
 {
 }
 
-static void wait_for(struct rs_server *server, GDBusMethodInvocation *invocation, uint32_t request,
-		     complete_fn complete)
+void rs_server_answer(struct rs_server *server, GDBusMethodInvocation *invocation,
+		      const struct rs_session_result *result, rs_server_give_result give,
+		      uint32_t number)
 {
-	struct late *late = g_new0(struct late, 1);
+	struct late *late;
 
-	late->request = request;
-	late->complete = complete;
+	if (!result->later) {
+		give(invocation, result, number);
+		return;
+	}
+	late = g_new0(struct late, 1);
+	late->request = result->later;
+	late->number = number;
+	late->give = give;
 	rs_server_call_begin(&late->call, server, invocation, late_fini);
 }
 
@@ -212,7 +204,7 @@ void rs_server_settle(struct rs_server *server, uint32_t request, int ret,
 	if (ret)
 		rs_server_give_error(late->call.invocation, err);
 	else
-		give(server, late->call.invocation, result, late->complete);
+		late->give(late->call.invocation, result, late->number);
 	rs_server_call_end(&late->call);
 }
 
@@ -223,9 +215,22 @@ void rs_server_drop_peer(struct rs_server *server, GDBusConnection *connection)
 	end_bonds(server, connection);
 }
 
+/* ---- methods ---- */
+
+/* What all of them answer with that change wishes. */
+static void give(GDBusMethodInvocation *invocation, const struct rs_session_result *result,
+		 uint32_t number)
+{
+	g_auto(GStrv) problems = rs_server_problems(result);
+
+	g_dbus_method_invocation_return_value(
+		invocation, g_variant_new("(ub^as@a{sv})", result->touched, result->pending,
+					  problems, rs_row_result(result)));
+}
+
 /* What all four do, once their options are known. */
 static gboolean ask(struct rs_server *server, GDBusMethodInvocation *invocation, GVariant *options,
-		    struct rs_session_ask *ask, complete_fn complete)
+		    struct rs_session_ask *ask)
 {
 	struct rs_session_result result = {0};
 	struct rs_error err = {0};
@@ -242,10 +247,7 @@ static gboolean ask(struct rs_server *server, GDBusMethodInvocation *invocation,
 	if (ret)
 		return rs_server_give_error(invocation, &err);
 	keep_promise(server, invocation, &asks);
-	if (result.later)
-		wait_for(server, invocation, result.later, complete);
-	else
-		give(server, invocation, &result, complete);
+	rs_server_answer(server, invocation, &result, give, 0);
 	rs_session_result_clear(&result);
 	return TRUE;
 }
@@ -255,7 +257,7 @@ static gboolean on_enable(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 {
 	struct rs_session_ask enable = {.kind = RS_ASK_ENABLE, .glob = glob};
 
-	return ask(data, invocation, options, &enable, rs_dbus_session1_complete_enable);
+	return ask(data, invocation, options, &enable);
 }
 
 static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
@@ -263,7 +265,7 @@ static gboolean on_disable(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 {
 	struct rs_session_ask disable = {.kind = RS_ASK_DISABLE, .glob = glob};
 
-	return ask(data, invocation, options, &disable, rs_dbus_session1_complete_disable);
+	return ask(data, invocation, options, &disable);
 }
 
 static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
@@ -273,7 +275,7 @@ static gboolean on_set_filter(RsDBusSession1 *object, GDBusMethodInvocation *inv
 	struct rs_session_ask filter = {
 		.kind = RS_ASK_FILTER, .glob = glob, .expression = expression};
 
-	return ask(data, invocation, options, &filter, rs_dbus_session1_complete_set_filter);
+	return ask(data, invocation, options, &filter);
 }
 
 static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
@@ -281,7 +283,7 @@ static gboolean on_clear_filter(RsDBusSession1 *object, GDBusMethodInvocation *i
 {
 	struct rs_session_ask clear = {.kind = RS_ASK_FILTER, .glob = glob};
 
-	return ask(data, invocation, options, &clear, rs_dbus_session1_complete_clear_filter);
+	return ask(data, invocation, options, &clear);
 }
 
 /* ---- what was wished before ---- */
@@ -330,11 +332,7 @@ static gboolean on_restore_wishes(RsDBusSession1 *object, GDBusMethodInvocation 
 	g_hash_table_remove(server->saved, peer);
 	if (ret)
 		return rs_server_give_error(invocation, &err);
-	if (result.later)
-		wait_for(server, invocation, result.later,
-			 rs_dbus_session1_complete_restore_wishes);
-	else
-		give(server, invocation, &result, rs_dbus_session1_complete_restore_wishes);
+	rs_server_answer(server, invocation, &result, give, 0);
 	rs_session_result_clear(&result);
 	return TRUE;
 }

@@ -69,11 +69,16 @@ static struct later *nth_later(const struct rs_session *session, guint i)
 	return session->laters->pdata[i];
 }
 
+uint32_t rs_later_number(struct rs_session *session)
+{
+	if (!++session->laters_made) /* that means: done */
+		session->laters_made = 1;
+	return session->laters_made;
+}
+
 static uint32_t keep(struct rs_session *session, struct later *later)
 {
-	later->number = ++session->laters_made;
-	if (!later->number) /* that means: done */
-		later->number = ++session->laters_made;
+	later->number = rs_later_number(session);
 	g_ptr_array_add(session->laters, later);
 	rs_session_hurry(session);
 	return later->number;

@@ -478,6 +478,8 @@ int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_erro
 
 /* later.c */
 GPtrArray *rs_laters_new(void);
+/* For what is settled later, and has no number yet. Never 0. */
+uint32_t rs_later_number(struct rs_session *session);
 /* Keeps a request of `from` until it is settled, and takes it over. Returns its number. */
 uint32_t rs_later_ask(struct rs_session *session, const void *from, struct rs_asking *asking);
 /*
@@ -530,7 +532,9 @@ bool rs_source_serve(struct rs_source *source, const struct rs_hcall_request *re
 void rs_triggers_free(struct rs_triggers *triggers); /* accepts NULL */
 /* A request is done that was kept: perhaps that of a trigger. */
 void rs_triggers_settled(struct rs_session *session, uint32_t request, int ret,
-			 const struct rs_error *err);
+			 const struct rs_session_result *result, const struct rs_error *err);
+/* Takes those away whose requests have failed. Out of no request. */
+void rs_triggers_go_on(struct rs_session *session);
 
 /* commands.c: see commands.h */
 struct rs_commands *rs_commands_new(struct rs_source *source);

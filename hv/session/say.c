@@ -145,7 +145,7 @@ void rs_session_say_ring_mode(struct rs_session *session, uint32_t mode)
 void rs_session_say_settled(struct rs_session *session, uint32_t request, int ret,
 			    const struct rs_session_result *result, const struct rs_error *err)
 {
-	rs_triggers_settled(session, request, ret, err);
+	rs_triggers_settled(session, request, ret, result, err);
 	TELL(session, settled, request, ret, result, err)
 }
 

@@ -159,6 +159,7 @@ static gboolean on_timer(gpointer data)
 	rs_turn_begin(&session->turn);
 	session->turn.end = RS_TURN_ASKS(&session->turn);
 	asks = rs_later_go_on(session);
+	rs_triggers_go_on(session);
 	session->turn.end = session->turn.length;
 	next = poll_sources(session, now);
 	if (rs_session_over(session))

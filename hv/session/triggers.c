@@ -10,9 +10,14 @@ struct trigger {
 	uint32_t number;
 	struct rs_trigger_text *text;
 	char *owner;
-	uint64_t fired, hits;         /* hits: once it is spent */
-	gint64 quiet_until;           /* monotonic us */
-	uint32_t filtering, enabling; /* requests that are not done yet; 0: none */
+	uint64_t fired, hits;            /* hits: once it is spent */
+	gint64 quiet_until;              /* monotonic us */
+	uint32_t filtering, enabling;    /* requests that are not done yet; 0: none */
+	uint32_t adding;                 /* both of them, for who waits; 0: nobody does */
+	struct rs_session_result result; /* of both */
+	int ret;
+	struct rs_error err; /* if `ret` */
+	bool refused;        /* it is to go */
 	bool spent;
 	char *problem;
 };
@@ -28,6 +33,7 @@ static void trigger_free(gpointer data)
 	struct trigger *trigger = data;
 
 	rs_trigger_text_free(trigger->text);
+	rs_session_result_clear(&trigger->result);
 	g_free(trigger->owner);
 	g_free(trigger->problem);
 	g_free(trigger);
@@ -78,6 +84,24 @@ static void note_problem(struct rs_session *session, struct trigger *trigger, co
 
 /* ---- its wishes ---- */
 
+/* What became of one of the two. */
+static void note_result(struct rs_session *session, struct trigger *trigger,
+			const struct rs_session_result *result)
+{
+	struct rs_session_result *both = &trigger->result;
+
+	both->touched = MAX(both->touched, result->touched);
+	both->pending |= result->pending;
+	for (guint i = 0; result->problems && i < result->problems->len; i++) {
+		const char *problem = result->problems->pdata[i];
+
+		note_problem(session, trigger, problem);
+		if (!both->problems)
+			both->problems = g_ptr_array_new_with_free_func(g_free);
+		g_ptr_array_add(both->problems, g_strdup(problem));
+	}
+}
+
 static int ask(struct rs_session *session, struct trigger *trigger, struct rs_session_ask *ask,
 	       uint32_t *later, struct rs_error *err)
 {
@@ -89,8 +113,8 @@ static int ask(struct rs_session *session, struct trigger *trigger, struct rs_se
 	ask->glob = trigger->text->glob;
 	ret = rs_session_ask(session, ask, &result, err);
 	*later = result.later;
-	for (guint i = 0; !ret && result.problems && i < result.problems->len; i++)
-		note_problem(session, trigger, result.problems->pdata[i]);
+	if (!ret)
+		note_result(session, trigger, &result);
 	rs_session_result_clear(&result);
 	return ret;
 }
@@ -113,6 +137,21 @@ static int wish(struct rs_session *session, struct trigger *trigger, bool ahead,
 	return ret;
 }
 
+/* Who has added it learns what became of that. The trigger may be gone after this. */
+static void answer(struct rs_session *session, struct trigger *trigger)
+{
+	struct rs_session_result result = trigger->result;
+	const uint32_t request = trigger->adding;
+	const struct rs_error err = trigger->err;
+
+	if (!request)
+		return;
+	trigger->adding = 0;
+	trigger->result = (struct rs_session_result){0};
+	rs_session_say_settled(session, request, trigger->ret, &result, &err);
+	rs_session_result_clear(&result);
+}
+
 static void forget(struct rs_session *session, struct trigger *trigger)
 {
 	trigger->filtering = trigger->enabling = 0;
@@ -120,22 +159,41 @@ static void forget(struct rs_session *session, struct trigger *trigger)
 	rs_session_forget_owner(session, trigger->owner);
 }
 
+/* Both are done. This may be in the midst of other requests, so none is made here. */
+static void settle(struct rs_session *session, struct trigger *trigger)
+{
+	/* What the rings of a session that has ended hold is still looked at. */
+	trigger->refused = trigger->ret && trigger->ret != -ESHUTDOWN;
+	if (trigger->refused)
+		rs_session_hurry(session);
+	else
+		answer(session, trigger);
+}
+
 void rs_triggers_settled(struct rs_session *session, uint32_t request, int ret,
-			 const struct rs_error *err)
+			 const struct rs_session_result *result, const struct rs_error *err)
 {
 	const GPtrArray *all = session->triggers ? session->triggers->all : NULL;
 
 	for (guint i = 0; all && i < all->len; i++) {
 		struct trigger *trigger = all->pdata[i];
 
-		if (trigger->filtering != request && trigger->enabling != request)
-			continue;
-		if (ret)
-			note_problem(session, trigger, err->message);
 		if (trigger->filtering == request)
 			trigger->filtering = 0;
-		else
+		else if (trigger->enabling == request)
 			trigger->enabling = 0;
+		else
+			continue;
+		if (!ret) {
+			note_result(session, trigger, result);
+		} else if (!trigger->ret) {
+			trigger->ret = ret;
+			trigger->err = *err;
+			note_problem(session, trigger, err->message);
+		}
+		if (!trigger->filtering && !trigger->enabling)
+			settle(session, trigger);
+		return;
 	}
 }
 
@@ -199,8 +257,21 @@ static void drop_spent(struct rs_triggers *triggers)
 	}
 }
 
+/* As rs_session_ask() does. */
+static void tell_result(struct rs_session *session, struct trigger *trigger,
+			struct rs_session_result *result)
+{
+	if (trigger->filtering || trigger->enabling) {
+		trigger->adding = rs_later_number(session);
+		result->later = trigger->adding;
+		return;
+	}
+	*result = trigger->result;
+	trigger->result = (struct rs_session_result){0};
+}
+
 int rs_session_add_trigger(struct rs_session *session, struct rs_trigger_text *text, bool ahead,
-			   uint32_t *number, struct rs_error *err)
+			   uint32_t *number, struct rs_session_result *result, struct rs_error *err)
 {
 	struct rs_triggers *triggers = triggers_of(session);
 	struct trigger *trigger;
@@ -231,6 +302,8 @@ int rs_session_add_trigger(struct rs_session *session, struct rs_trigger_text *t
 	*number = ++triggers->made;
 	g_ptr_array_add(triggers->all, trigger);
 	drop_spent(triggers);
+	if (result)
+		tell_result(session, trigger, result);
 	return 0;
 }
 
@@ -249,14 +322,43 @@ static void disarm(struct rs_session *session, struct trigger *trigger)
 	forget(session, trigger);
 }
 
+static void drop(struct rs_session *session, struct trigger *trigger)
+{
+	GPtrArray *all = session->triggers->all;
+	guint at;
+
+	disarm(session, trigger);
+	if (g_ptr_array_find(all, trigger, &at))
+		g_ptr_array_steal_index(all, at);
+	if (!trigger->ret)
+		trigger->ret = rs_error_set(&trigger->err, ECANCELED,
+					    "trigger %u was removed before it was in force",
+					    trigger->number);
+	answer(session, trigger);
+	trigger_free(trigger);
+}
+
+void rs_triggers_go_on(struct rs_session *session)
+{
+	const GPtrArray *all = session->triggers ? session->triggers->all : NULL;
+
+	for (guint i = 0; all && i < all->len;) {
+		struct trigger *trigger = all->pdata[i];
+
+		if (trigger->refused)
+			drop(session, trigger);
+		else
+			i++;
+	}
+}
+
 int rs_session_remove_trigger(struct rs_session *session, uint32_t number, struct rs_error *err)
 {
 	struct trigger *trigger = find(session, number);
 
 	if (!trigger)
 		return rs_error_set(err, ENOENT, "there is no trigger %u", number);
-	disarm(session, trigger);
-	g_ptr_array_remove(session->triggers->all, trigger);
+	drop(session, trigger);
 	return 0;
 }
 
@@ -386,8 +488,10 @@ static void fire(struct rs_session *session, struct trigger *trigger,
 		if (ret && ret != -ESHUTDOWN)
 			note_problem(session, trigger, err.message);
 	}
-	if (trigger->fired == trigger->text->count)
-		disarm(session, trigger);
+	if (trigger->fired != trigger->text->count)
+		return;
+	disarm(session, trigger);
+	answer(session, trigger);
 }
 
 uint32_t rs_session_trigger_hit(struct rs_session *session, uint32_t number,

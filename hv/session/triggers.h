@@ -57,11 +57,14 @@ void rs_session_set_trigger_watcher(struct rs_session *session,
 
 /*
  * Takes `text` over, on success only. `ahead`: it is no error that no event matches. *number: 1, 2
- * … Errors: as of rs_session_ask(); -ENOSPC: RS_TRIGGERS_MAX of them still may fire. What cannot be
- * worked out at once and fails later is told by a message, and rs_trigger_info.problem.
+ * … Errors: as of rs_session_ask(); -ENOSPC: RS_TRIGGERS_MAX of them still may fire. `result` as
+ * there, of filter and event together; if that comes later and is an error, there is no such
+ * trigger any more. -ECANCELED, later only: it was removed meanwhile. What fails, as a whole or in
+ * part, is told by a message, too.
  */
 int rs_session_add_trigger(struct rs_session *session, struct rs_trigger_text *text, bool ahead,
-			   uint32_t *number, struct rs_error *err);
+			   uint32_t *number, struct rs_session_result *result,
+			   struct rs_error *err);
 /* -ENOENT */
 int rs_session_remove_trigger(struct rs_session *session, uint32_t number, struct rs_error *err);
 

@@ -15,7 +15,9 @@
 
 #include "server/server.h"
 #include "session/commands.h"
+#include "session/triggers.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <malloc.h>
@@ -27,7 +29,7 @@
 
 /* A step: one of the methods, or one of these. The number's upper bits say which peer. */
 enum {
-	JOINS = 34,
+	JOINS = 38,
 	LEAVES,
 	BOOTS,     /* flags */
 	PROVIDER,  /* how its events are */
@@ -37,6 +39,7 @@ enum {
 	DESCRIBES, /* slot; where in its entry, and what */
 	SERVES,    /* which result; of a command, and that it wants the next one */
 	NEWS,      /* which, and of which engine */
+	HITS,      /* which trigger */
 	OPS
 };
 
@@ -77,15 +80,21 @@ static const struct {
 	{"Sites", "(sa{sv})"},
 	{"SaveWishes", "(sa{sv})"},
 	{"RestoreWishes", "(a{sv})"},
+	{"AddTrigger", "(ssasa{sv})"},
+	{"RemoveTrigger", "(ua{sv})"},
+	{"ListTriggers", "(a{sv})"},
+	{"ListKept", "(a{sv})"},
 };
 
-static const char *const texts[] = {"*",     "sched:*", "sched:switch", "",
-				    "t/*:*", "[",       "a > 2",        "a == 3 && c ~ \"x*\"",
-				    "host",  "peer",    "set",          "clear-all",
-				    "stop",  "resume",  "step",         "detach",
-				    "core",  "deliver"};
-static const char *const keys[] = {"owner",   "until-disconnect", "source", "after",
-				   "unknown", "descend",          "follow"};
+static const char *const texts[] = {
+	"*",           "sched:*", "sched:switch", "",
+	"t/*:*",       "[",       "a > 2",        "a == 3 && c ~ \"x*\"",
+	"host",        "peer",    "set",          "clear-all",
+	"stop",        "resume",  "step",         "detach",
+	"core",        "deliver", "pause",        "enable=irq:*",
+	"snapshot=/x", "stack=9"};
+static const char *const keys[] = {"owner",   "until-disconnect", "source", "after", "unknown",
+				   "descend", "follow",           "ahead",  "count", "stack"};
 
 static struct rs_small_memory memories[2];
 static struct {
@@ -128,6 +137,39 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 			run.shams[i]->running = run.shams[i]->dying = false;
 }
 
+/* ---- a watcher of triggers ---- */
+
+static int watch(void *data, uint32_t number, const char *glob, const char *expression, bool shows,
+		 struct rs_error *err)
+{
+	return 0;
+}
+
+static void unwatch(void *data, uint32_t number)
+{
+}
+
+static uint64_t no_number(void *data, uint32_t number)
+{
+	return 0;
+}
+
+static uint64_t nothing(void *data)
+{
+	return 0;
+}
+
+static int snapshot(void *data, uint32_t number, const char *path, struct rs_error *err)
+{
+	return rs_error_set(err, EBUSY, "another one is being written");
+}
+
+static const struct rs_trigger_watcher watcher = {.watch = watch,
+						  .unwatch = unwatch,
+						  .hits = no_number,
+						  .lost = nothing,
+						  .snapshot = snapshot};
+
 static void be_quiet(const char *domain, GLogLevelFlags level, const char *message, gpointer data)
 {
 	if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR))
@@ -151,6 +193,7 @@ static bool begin(uint8_t flags)
 	/* Guests are small here, and are to come to the end of a turn, too. */
 	rs_session_set_turn(run.session, 8192);
 	rs_session_add_listener(run.session, &listener);
+	rs_session_set_trigger_watcher(run.session, &watcher);
 	add_guest(0, flags);
 	if (flags & 1)
 		add_guest(1, flags);
@@ -282,8 +325,9 @@ static GVariant *take_numbers(struct rs_fuzz_input *in, char type)
 {
 	GVariantBuilder builder;
 
-	g_variant_builder_init(&builder,
-			       type == 'y' ? G_VARIANT_TYPE_BYTESTRING : G_VARIANT_TYPE("at"));
+	g_variant_builder_init(&builder, type == 'y'   ? G_VARIANT_TYPE_BYTESTRING
+					 : type == 's' ? G_VARIANT_TYPE_STRING_ARRAY
+						       : G_VARIANT_TYPE("at"));
 	for (guint n = rs_fuzz_u8(in) % 64; n--;)
 		g_variant_builder_add_value(&builder, take_number(in, type));
 	return g_variant_builder_end(&builder);
@@ -405,6 +449,10 @@ static void guest_does(struct sham *sham, guint what, uint8_t how, struct rs_fuz
 		request(sham, RS_HCALL_NEWS,
 			(const uint64_t[]){how % 7, how / 7 % 4, rs_fuzz_u8(in), 0}, 0);
 		break;
+	case HITS:
+		rs_session_trigger_hit(run.session, how % 8,
+				       &(struct rs_trigger_hit){.event = "irq:x"});
+		break;
 	case TURN:
 		rs_fuzz_now += how * 1000000u;
 		g_main_context_iteration(NULL, FALSE);
@@ -522,6 +570,11 @@ static void rs_fuzz_seeds(void)
 		 0, 0,      SERVES, 1,  1, 0, 0,  7, NEWS,   5, 6, 20, 0, 21,    1, 0, SERVES, 4,
 		 1, 4,      18,     24, 1, 1, 8,  0, SERVES, 1, 0, 0,  8, LEAVES},
 		{0, SERVES, 0, 0, 0, 0, 16, 10, 2, 3, 0, SERVES, 0, 0, 0, 1, TURN, 200, BOOTS, 0},
+		/* Triggers: one that waits for its filter and is removed, one that is spent. */
+		{0,         PROVIDER, 2,         32,   0, 6,    2,   18, 19, 0,  BY(1, JOINS),
+		 BY(1, 34), 0,        BY(1, 33), 1,    0, 32,   0,   3,  1,  18, 1,
+		 8,         2,        1,         HITS, 2, TURN, 200, 34, 0},
+		{65, 32, 1, 7, 1, 21, 0, DIES, 0, TURN, 200, TURN, 200, 34, 0, 35, 0},
 		/* A guest that ends in the pause in which it was to be patched. */
 		{65 | 2, TROUBLE, 255, 5, 0, 0, TURN, 200, TURN, 200},
 		{2, 13, 0, 0, 0},

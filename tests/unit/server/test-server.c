@@ -4,6 +4,7 @@
  * processes.
  */
 #include "server/server.h"
+#include "session/triggers.h"
 
 #include <rs-trace-client.h>
 #include <rs-trace-session-error.h>
@@ -989,6 +990,103 @@ static void test_late(struct host *host)
 	}
 }
 
+static int watch(void *data, uint32_t number, const char *glob, const char *expression, bool shows,
+		 struct rs_error *err)
+{
+	if (expression)
+		g_assert_cmpstr(glob, ==, "k/sched:*,none:x");
+	return 0;
+}
+
+static void unwatch(void *data, uint32_t number)
+{
+}
+
+static uint64_t no_hits(void *data, uint32_t number)
+{
+	return 0;
+}
+
+static uint64_t none_lost(void *data)
+{
+	return 0;
+}
+
+static void set_up_watched(struct host *host, gconstpointer data)
+{
+	static const struct rs_trigger_watcher watcher = {
+		.watch = watch, .unwatch = unwatch, .hits = no_hits, .lost = none_lost};
+
+	set_up_bulk(host, data);
+	rs_session_set_trigger_watcher(host->session, &watcher);
+}
+
+static guint32 add_trigger(RsDBusSession1 *c, const char *glob, const char *expression,
+			   const char *action, const char *options, GError **error)
+{
+	const char *const actions[] = {action, NULL};
+	g_autoptr(GVariant) more = NULL;
+	g_auto(GStrv) problems = NULL;
+	guint32 number;
+
+	if (!rs_dbus_session1_call_add_trigger_sync(c, glob, expression, actions,
+						    g_variant_new_parsed(options), &number,
+						    &problems, &more, NULL, error))
+		return 0;
+	g_assert_cmpuint(g_strv_length(problems), ==, 0);
+	return number;
+}
+
+/* Whoever adds a trigger has the answer once its event is on. Glob and expression stay apart. */
+static void test_trigger(struct host *host)
+{
+	static const struct {
+		const char *glob, *expression, *action, *options;
+		RsTraceSessionError error;
+	} wrong[] = {
+		{"bulk:*: PID", "", "stack", "@a{sv} {}", RS_TRACE_SESSION_ERROR_BAD_ARGUMENT},
+		{"", "PID", "stack", "@a{sv} {}", RS_TRACE_SESSION_ERROR_BAD_ARGUMENT},
+		{"bulk:*", "", "snapshot=x", "@a{sv} {}", RS_TRACE_SESSION_ERROR_BAD_ARGUMENT},
+		{"bulk:*", "", "stack", "{'count': <'1'>}", RS_TRACE_SESSION_ERROR_BAD_ARGUMENT},
+		{"bulk:*", "", "stack", "{'owner': <'x'>}", RS_TRACE_SESSION_ERROR_BAD_ARGUMENT},
+	};
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) rows = NULL, all = NULL, row = NULL;
+	GError *error = NULL;
+	const char *text;
+	guint32 number;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+
+		g_assert_cmpuint(add_trigger(c, wrong[i].glob, wrong[i].expression, wrong[i].action,
+					     wrong[i].options, &error),
+				 ==, 0);
+		g_assert_error(error, RS_TRACE_SESSION_ERROR, (int)wrong[i].error);
+		g_clear_error(&error);
+	}
+	number = add_trigger(c, "bulk:*", "", "pause", "@a{sv} {}", &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(number, ==, 1);
+	g_assert_cmpuint(sham_bulk_patched(host->other), ==, SITES);
+	number = add_trigger(c, "k/sched:*,none:x", "PID != 7", "pause",
+			     "{'count': <uint32 3>, 'ahead': <true>}", &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(number, ==, 2);
+	g_assert_true(rs_dbus_session1_call_list_triggers_sync(c, rs_trace_client_no_options(),
+							       &rows, NULL, NULL, NULL));
+	g_assert_cmpuint(g_variant_n_children(rows), ==, 2);
+	all = g_variant_get_child_value(rows, 0);
+	g_assert_true(g_variant_lookup(all, "glob", "&s", &text));
+	g_assert_cmpstr(text, ==, "bulk:*");
+	g_assert_false(g_variant_lookup(all, "filter", "&s", &text));
+	row = g_variant_get_child_value(rows, 1);
+	g_assert_true(g_variant_lookup(row, "glob", "&s", &text));
+	g_assert_cmpstr(text, ==, "k/sched:*,none:x");
+	g_assert_true(g_variant_lookup(row, "filter", "&s", &text));
+	g_assert_cmpstr(text, ==, "PID != 7");
+	g_assert_cmpuint(number_of(row, "count"), ==, 3);
+}
+
 #define ASKERS 8u
 
 enum { COMING, CONNECTED, ASKED };
@@ -1061,6 +1159,7 @@ int main(int argc, char **argv)
 		{"/server/server/part", test_part, set_up_other},
 		{"/server/server/sources", test_sources, set_up_other},
 		{"/server/server/late", test_late, set_up_bulk},
+		{"/server/server/trigger", test_trigger, set_up_watched},
 		{"/server/server/format-parts", test_format_parts, set_up_many},
 		{"/server/server/control", test_control},
 		{"/server/server/claim", test_claim},

@@ -26,6 +26,7 @@ struct fixture {
 	GString *said, *done; /* messages; what the watcher was asked for, in order */
 	int refuse;           /* what the watcher answers; 0: it does it */
 	uint64_t hits;
+	struct rs_session_result result; /* of the last that was added */
 };
 
 static void on_message(void *data, const char *text)
@@ -106,6 +107,7 @@ static void set_up(struct fixture *f, gconstpointer data)
 
 static void tear_down(struct fixture *f, gconstpointer data)
 {
+	rs_session_result_clear(&f->result);
 	rs_session_destroy(f->session);
 	sham_free(f->sham);
 	g_string_free(f->said, TRUE);
@@ -118,7 +120,8 @@ static int add(struct fixture *f, const char *line, uint32_t *number, struct rs_
 	int ret;
 
 	g_assert_cmpint(rs_trigger_text_parse(line, &text, NULL), ==, 0);
-	ret = rs_session_add_trigger(f->session, text, false, number, err);
+	rs_session_result_clear(&f->result);
+	ret = rs_session_add_trigger(f->session, text, false, number, &f->result, err);
 	if (ret)
 		rs_trigger_text_free(text);
 	return ret;
