@@ -97,23 +97,6 @@ static void check_events(guint events, struct rs_error *err)
 			     "no thread stops at DEATH or REAP; EngineList tells of its end");
 }
 
-/* False: an option is wrong, and the peer got an error. `source` NULL: it is no option here. */
-static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
-			 GVariant *options, struct rs_source **source, uint32_t *flags)
-{
-	g_autoptr(GVariant) rest = NULL;
-	gboolean follow = FALSE;
-	GVariantDict dict;
-
-	g_variant_dict_init(&dict, options);
-	if (g_variant_dict_lookup(&dict, "follow", "b", &follow))
-		g_variant_dict_remove(&dict, "follow");
-	rest = g_variant_ref_sink(g_variant_dict_end(&dict));
-	*flags = follow ? RS_ENGINE_FOLLOW : 0;
-	return source ? rs_server_take_source(server, invocation, rest, source)
-		      : !rs_server_refuse_options(invocation, rest);
-}
-
 static gboolean on_attach(RsDBusSession1 *object, GDBusMethodInvocation *invocation, guint thread,
 			  guint events, GVariant *options, gpointer data)
 {
@@ -122,10 +105,12 @@ static gboolean on_attach(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	struct rs_source *source = NULL;
 	struct engine_call *call;
 	struct rs_error err = {0};
+	gboolean follow = FALSE;
 
-	if (!take_options(server, invocation, options, &source, &wish.flags) ||
+	if (!rs_server_take_source_and(server, invocation, options, &source, "follow", &follow) ||
 	    !rs_server_is_free(server, invocation))
 		return TRUE;
+	wish.flags = follow ? RS_ENGINE_FOLLOW : 0;
 	if (!source && rs_session_n_sources(server->session) > 1)
 		rs_error_set(&err, EINVAL, "a thread of which source? The session has several");
 	else
@@ -145,14 +130,14 @@ static gboolean on_set_events(RsDBusSession1 *object, GDBusMethodInvocation *inv
 	struct rs_source_command command = {.number = RS_CMD_ENGINE_SET_EVENTS,
 					    .args = {0, events}};
 	struct rs_error err = {0};
-	uint32_t flags;
+	gboolean follow = FALSE;
 
-	if (!take_options(data, invocation, options, NULL, &flags))
+	if (!rs_server_take_option(invocation, options, "follow", "b", &follow))
 		return TRUE;
 	check_events(events, &err);
 	if (err.code)
 		return rs_server_give_error(invocation, &err);
-	command.args[2] = flags;
+	command.args[2] = follow ? RS_ENGINE_FOLLOW : 0;
 	return rs_server_send_engine(data, invocation, engine, &command, rs_server_give_done);
 }
 

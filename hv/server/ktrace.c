@@ -112,27 +112,6 @@ static gboolean send(struct rs_server *server, GDBusMethodInvocation *invocation
 
 /* ---- methods ---- */
 
-static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
-			 GVariant *options, struct rs_source **source, gboolean *descend)
-{
-	g_autoptr(GVariant) rest = NULL;
-	guint32 number = 0;
-	bool numbered = false;
-	GVariantDict dict;
-
-	g_variant_dict_init(&dict, options);
-	if (g_variant_dict_lookup(&dict, "source", "u", &number))
-		numbered = g_variant_dict_remove(&dict, "source");
-	if (g_variant_dict_lookup(&dict, "descend", "b", descend))
-		g_variant_dict_remove(&dict, "descend");
-	rest = g_variant_ref_sink(g_variant_dict_end(&dict));
-	if (rs_server_refuse_options(invocation, rest))
-		return false;
-	if (numbered && !rs_server_find_source(server, invocation, number, source))
-		return false;
-	return rs_server_is_free(server, invocation);
-}
-
 static gboolean on_ktrace(RsDBusSession1 *object, GDBusMethodInvocation *invocation,
 			  const char *operation, guint facilities, int pid, GVariant *options,
 			  gpointer data)
@@ -145,7 +124,8 @@ static gboolean on_ktrace(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	gboolean descend = FALSE;
 	struct rs_error err = {0};
 
-	if (!take_options(data, invocation, options, &source, &descend))
+	if (!rs_server_take_source_and(data, invocation, options, &source, "descend", &descend) ||
+	    !rs_server_is_free(data, invocation))
 		return TRUE;
 	command.args[0] = G_N_ELEMENTS(operations);
 	for (guint i = 0; i < G_N_ELEMENTS(operations); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by server.c (questions, life), waiting.c (calls that wait), wishes.c (the wishes of
- * peers), and what peers ask of agents: ktrace.c, threads.c, engines.c, examine.c,
+ * Shared by server.c (questions, life), options.c, waiting.c (calls that wait), wishes.c (the
+ * wishes of peers), and what peers ask of agents: ktrace.c, threads.c, engines.c, examine.c,
  * guest_command.c; inject.c, triggers.c; private.
  */
 #ifndef RS_HV_SERVER_PRIVATE_H
@@ -33,24 +33,34 @@ struct rs_server {
 
 /* server.c. A handler returns their result, or the result says that the peer got an error. */
 gboolean rs_server_give_error(GDBusMethodInvocation *invocation, const struct rs_error *err);
-/* For a method without options. True: the peer gave an option and got an error. */
-bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *options);
 /* False: there is no source of this number, and the peer got an error. */
 bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invocation,
 			   guint32 number, struct rs_source **out);
-/* Reads the only option, a source's number. *out stays NULL without it. False: as above. */
-bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
-			   GVariant *options, struct rs_source **out);
-/*
- * Reads the only option that is known here, of a basic type, into *out, which stays as it is if the
- * option was not given. False: an option is wrong, and the peer got an error.
- */
-bool rs_server_take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
-			   const char *type, void *out);
-/* Always true. */
-bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name);
 /* True: no other peer has claimed the session. False: the peer got an error. */
 bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation);
+
+/*
+ * options.c: each of these answers with an error and returns false if the peer gives an option that
+ * is not known there, or one of another type. What was not given stays as it is.
+ */
+struct rs_server_option {
+	const char *name, *type; /* a basic one */
+	void *out;               /* of a string, a pointer into the options */
+	gboolean *given;         /* becomes TRUE; may be NULL */
+};
+bool rs_server_take_options(GDBusMethodInvocation *invocation, GVariant *options,
+			    const struct rs_server_option *known, gsize n);
+/* The same with a single one. */
+bool rs_server_take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
+			   const char *type, void *out);
+/* A source's number, and for the second one a flag. False also: there is no such source. */
+bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   GVariant *options, struct rs_source **out);
+bool rs_server_take_source_and(struct rs_server *server, GDBusMethodInvocation *invocation,
+			       GVariant *options, struct rs_source **out, const char *flag,
+			       gboolean *set);
+/* For a method without options. True: there was one. */
+bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *options);
 
 /*
  * waiting.c: a call that cannot be answered at once: of the session, which works requests out, or

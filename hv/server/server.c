@@ -58,24 +58,6 @@ static void update_properties(struct rs_server *server)
 				   rs_session_state_name(rs_session_state(server->session)));
 }
 
-bool rs_server_refuse_options(GDBusMethodInvocation *invocation, GVariant *options)
-{
-	const char *name;
-	GVariantIter iter;
-
-	g_variant_iter_init(&iter, options);
-	return g_variant_iter_next(&iter, "{&sv}", &name, NULL) &&
-	       rs_server_refuse_option(invocation, name);
-}
-
-bool rs_server_refuse_option(GDBusMethodInvocation *invocation, const char *name)
-{
-	g_dbus_method_invocation_return_error(invocation, RS_TRACE_SESSION_ERROR,
-					      RS_TRACE_SESSION_ERROR_BAD_ARGUMENT,
-					      "option '%s' is not known here", name);
-	return true;
-}
-
 bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation)
 {
 	if (!server->claimed ||
@@ -93,36 +75,6 @@ static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocat
 {
 	return !rs_server_refuse_options(invocation, options) &&
 	       rs_server_is_free(server, invocation);
-}
-
-bool rs_server_take_option(GDBusMethodInvocation *invocation, GVariant *options, const char *known,
-			   const char *type, void *out)
-{
-	const char *name;
-	GVariantIter iter;
-	GVariant *value;
-
-	g_variant_iter_init(&iter, options);
-	while (g_variant_iter_loop(&iter, "{&sv}", &name, &value)) {
-		if (strcmp(name, known) || strcmp(g_variant_get_type_string(value), type)) {
-			g_variant_unref(value);
-			return !rs_server_refuse_option(invocation, name);
-		}
-		g_variant_get(value, type, out);
-	}
-	return true;
-}
-
-bool rs_server_take_source(struct rs_server *server, GDBusMethodInvocation *invocation,
-			   GVariant *options, struct rs_source **out)
-{
-	guint32 number = 0;
-
-	if (!rs_server_take_option(invocation, options, "source", "u", &number))
-		return false;
-	if (!number && !g_variant_n_children(options))
-		return true;
-	return rs_server_find_source(server, invocation, number, out);
 }
 
 bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invocation,

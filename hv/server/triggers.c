@@ -5,30 +5,6 @@
 #include "server/rows.h"
 #include "session/triggers.h"
 #include <errno.h>
-#include <string.h>
-
-/* False: the peer got an error. */
-static bool take_options(GDBusMethodInvocation *invocation, GVariant *options, guint32 *count,
-			 gboolean *ahead)
-{
-	GVariantIter iter;
-	const char *name;
-	GVariant *value;
-
-	g_variant_iter_init(&iter, options);
-	while (g_variant_iter_next(&iter, "{&sv}", &name, &value)) {
-		g_autoptr(GVariant) v = value;
-
-		if (strcmp(name, "count") == 0 && g_variant_is_of_type(v, G_VARIANT_TYPE_UINT32))
-			*count = g_variant_get_uint32(v);
-		else if (strcmp(name, "ahead") == 0 &&
-			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
-			*ahead = g_variant_get_boolean(v);
-		else
-			return !rs_server_refuse_option(invocation, name);
-	}
-	return true;
-}
 
 /* The session's folder is not the peer's. */
 static int check_paths(const struct rs_trigger_text *text, struct rs_error *err)
@@ -63,9 +39,11 @@ static gboolean on_add(RsDBusSession1 *object, GDBusMethodInvocation *invocation
 	struct rs_error err = {0};
 	guint32 count = 0;
 	uint32_t number;
+	const struct rs_server_option known[] = {{"count", "u", &count, NULL},
+						 {"ahead", "b", &ahead, NULL}};
 	int ret;
 
-	if (!take_options(invocation, options, &count, &ahead) ||
+	if (!rs_server_take_options(invocation, options, known, G_N_ELEMENTS(known)) ||
 	    !rs_server_is_free(server, invocation))
 		return TRUE;
 	ret = rs_trigger_text_new(glob, expression, actions, count, &text, &err);

@@ -97,30 +97,18 @@ struct asks {
 static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
 			 GVariant *options, bool enables, struct asks *asks)
 {
+	const struct rs_server_option known[] = {
+		{"owner", "s", &asks->owner, NULL},
+		{"until-disconnect", "b", &asks->until_disconnect, NULL},
+		{"ahead", "b", &asks->ahead, NULL},
+		{"stack", "u", &asks->stack, NULL},
+	};
 	struct rs_error err = {0};
-	GVariantIter iter;
-	const char *name;
-	GVariant *value;
 
 	*asks = (struct asks){.owner = RS_OWNER_HOST};
-	g_variant_iter_init(&iter, options);
-	while (g_variant_iter_next(&iter, "{&sv}", &name, &value)) {
-		g_autoptr(GVariant) v = value;
-
-		if (strcmp(name, "owner") == 0 && g_variant_is_of_type(v, G_VARIANT_TYPE_STRING))
-			asks->owner = g_variant_get_string(v, NULL);
-		else if (strcmp(name, "until-disconnect") == 0 &&
-			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
-			asks->until_disconnect = g_variant_get_boolean(v);
-		else if (strcmp(name, "ahead") == 0 &&
-			 g_variant_is_of_type(v, G_VARIANT_TYPE_BOOLEAN))
-			asks->ahead = g_variant_get_boolean(v);
-		else if (strcmp(name, "stack") == 0 && enables &&
-			 g_variant_is_of_type(v, G_VARIANT_TYPE_UINT32))
-			asks->stack = g_variant_get_uint32(v);
-		else
-			return !rs_server_refuse_option(invocation, name);
-	}
+	if (!rs_server_take_options(invocation, options, known,
+				    G_N_ELEMENTS(known) - (enables ? 0 : 1)))
+		return false;
 	if (g_str_has_prefix(asks->owner, RS_TRIGGER_OWNER)) {
 		rs_error_set(&err, EINVAL, "'%s' is a trigger's", asks->owner);
 		return !rs_server_give_error(invocation, &err);

@@ -554,6 +554,8 @@ static void test_wrong_selection(struct host *host)
 /* An unknown option is refused, not ignored. */
 static void test_options(struct host *host)
 {
+	static const char *const wrong[] = {"{'stack': <uint32 3>}", "{'owner': <uint32 3>}",
+					    "{'owner': <'x'>, 'ahead': <'yes'>}"};
 	g_autoptr(RsDBusSession1) c = connect_to(host);
 	g_autoptr(GVariant) options = g_variant_ref_sink(g_variant_new_parsed("{'hue': <'red'>}"));
 	g_autoptr(GVariant) totals = NULL, cpus = NULL, events = NULL;
@@ -574,6 +576,14 @@ static void test_options(struct host *host)
 		rs_dbus_session1_call_list_sync(c, "", options, &events, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
 	g_clear_error(&error);
+	/* One that another method knows, and one of another type. */
+	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_assert_false(rs_dbus_session1_call_disable_sync(
+			c, "sched:*", g_variant_new_parsed(wrong[i]), &touched, NULL, NULL, NULL,
+			NULL, &error));
+		g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_ARGUMENT);
+		g_clear_error(&error);
+	}
 }
 
 /* Whether the second source failed, with this problem. */
