@@ -39,6 +39,10 @@ bool rs_server_find_source(struct rs_server *server, GDBusMethodInvocation *invo
 /* True: no other peer has claimed the session. False: the peer got an error. */
 bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocation);
 
+/* The same for a method without options. False also: there was one. */
+bool rs_server_may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   GVariant *options);
+
 /*
  * options.c: each of these answers with an error and returns false if the peer gives an option that
  * is not known there, or one of another type. What was not given stays as it is.

@@ -69,9 +69,8 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 	return false;
 }
 
-/* Whether this peer may change something now. If not, it got an error. */
-static bool may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
-			GVariant *options)
+bool rs_server_may_control(struct rs_server *server, GDBusMethodInvocation *invocation,
+			   GVariant *options)
 {
 	return !rs_server_refuse_options(invocation, options) &&
 	       rs_server_is_free(server, invocation);
@@ -281,7 +280,7 @@ static gboolean on_pause(RsDBusSession1 *object, GDBusMethodInvocation *invocati
 	struct rs_server *server = data;
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_pause(server->session, &err))
 		return rs_server_give_error(invocation, &err);
@@ -296,7 +295,7 @@ static gboolean on_resume(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	struct rs_server *server = data;
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_resume(server->session, &err))
 		return rs_server_give_error(invocation, &err);
@@ -312,7 +311,7 @@ static gboolean on_set_ring_mode(RsDBusSession1 *object, GDBusMethodInvocation *
 	struct rs_error err = {0};
 	const bool drop = strcmp(mode, "drop") == 0;
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (!drop && strcmp(mode, "overwrite")) {
 		rs_error_set(&err, EINVAL, "a ring's mode is 'overwrite' or 'drop'");
@@ -351,7 +350,7 @@ static gboolean on_set_frozen(RsDBusSession1 *object, GDBusMethodInvocation *inv
 	struct rs_server *server = data;
 	struct rs_error err = {0};
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_set_frozen(server->session, frozen, &err))
 		return rs_server_give_error(invocation, &err);
@@ -366,7 +365,7 @@ static gboolean on_clear_rings(RsDBusSession1 *object, GDBusMethodInvocation *in
 	struct rs_error err = {0};
 	uint64_t records;
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_clear_rings(server->session, &records, &err))
 		return rs_server_give_error(invocation, &err);
@@ -379,7 +378,7 @@ static gboolean on_stop(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 {
 	struct rs_server *server = data;
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	/* First the answer, since the connection may close soon after the stop. */
 	rs_dbus_session1_complete_stop(object, invocation, rs_row_empty());
@@ -392,7 +391,7 @@ static gboolean on_claim(RsDBusSession1 *object, GDBusMethodInvocation *invocati
 {
 	struct rs_server *server = data;
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	server->claimed = g_dbus_method_invocation_get_connection(invocation);
 	rs_dbus_session1_complete_claim(object, invocation, rs_row_empty());
@@ -404,7 +403,7 @@ static gboolean on_release(RsDBusSession1 *object, GDBusMethodInvocation *invoca
 {
 	struct rs_server *server = data;
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	server->claimed = NULL;
 	rs_dbus_session1_complete_release(object, invocation, rs_row_empty());

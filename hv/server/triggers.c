@@ -66,7 +66,7 @@ static gboolean on_remove(RsDBusSession1 *object, GDBusMethodInvocation *invocat
 	struct rs_server *server = data;
 	struct rs_error err = {0};
 
-	if (rs_server_refuse_options(invocation, options) || !rs_server_is_free(server, invocation))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_remove_trigger(server->session, number, &err)) {
 		rs_error_set(&err, EINVAL, "there is no trigger %u", number);

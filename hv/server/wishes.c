@@ -313,7 +313,7 @@ static gboolean on_restore_wishes(RsDBusSession1 *object, GDBusMethodInvocation 
 	struct rs_error err = {0};
 	int ret;
 
-	if (rs_server_refuse_options(invocation, options) || !rs_server_is_free(server, invocation))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	ret = saved ? rs_session_restore(server->session, peer, saved, &result, &err)
 		    : rs_error_set(&err, EINVAL, "nothing was saved");
