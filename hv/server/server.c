@@ -332,7 +332,7 @@ static gboolean on_set_ring_size(RsDBusSession1 *object, GDBusMethodInvocation *
 	struct rs_error err = {0};
 	GVariantBuilder more;
 
-	if (!may_control(server, invocation, options))
+	if (!rs_server_may_control(server, invocation, options))
 		return TRUE;
 	if (rs_session_set_ring_bytes(server->session, bytes, &change, &err))
 		return rs_server_give_error(invocation, &err);
