@@ -199,7 +199,7 @@ static void test_info(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(info.boot, ==, 1);
 	g_assert_cmpuint(info.flags, ==,
 			 RS_GUEST_SELF_PATCH | RS_GUEST_PREEMPTIBLE | RS_GUEST_STACKS |
-				 RS_GUEST_RING_MODE);
+				 RS_GUEST_RING_MODE | RS_GUEST_RING_SHAPE);
 	g_assert_cmpuint(info.state, ==, RS_GUEST_RUNNING);
 	g_assert_cmpstr(info.agent, ==, "test 1");
 	g_assert_cmpuint(info.provider_slots, ==, 1);

@@ -62,6 +62,28 @@ static void set_rings(struct rs_region_header *h, guint rings, guint pages, guin
 	h->section[RS_SEC_RINGS].stride = page_size;
 }
 
+/* Two rings of 4 pages, with two places each that have room for so many, and `pages` in all. */
+static void set_room(struct rs_region_header *h, guint room, guint pages)
+{
+	set_rings(h, 2, 4, 4096);
+	h->ring_room = room;
+	h->section[RS_SEC_RINGS].count = pages;
+}
+
+static void test_room(void)
+{
+	FITTED(TRUE, set_room(&h, 0, 2 * 4));
+	FITTED(TRUE, set_room(&h, 4, 2 * 2 * 4));
+	FITTED(TRUE, set_room(&h, 8, 2 * 2 * 8));
+	FITTED(FALSE, set_room(&h, 8, 2 * 2 * 8 - 1));
+	FITTED(FALSE, set_room(&h, 2, 2 * 4));
+	FITTED(FALSE, set_room(&h, 6, 2 * 2 * 6));
+	FITTED(TRUE, set_room(&h, 65536, 2 * 2 * 65536));
+	FITTED(FALSE, set_room(&h, 131072, 2 * 2 * 131072));
+	FITTED(FALSE, set_room(&h, G_MAXUINT32, 2 * 2 * 8));
+	FITTED(FALSE, set_room(&h, 1u << 31, 2 * 2 * 8));
+}
+
 static void test_geometry(void)
 {
 	static const struct {
@@ -220,6 +242,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/decode/region-header/fields", test_fields);
+	g_test_add_func("/decode/region-header/room", test_room);
 	g_test_add_func("/decode/region-header/geometry", test_geometry);
 	g_test_add_func("/decode/region-header/elements", test_elements);
 	g_test_add_func("/decode/region-header/places", test_places);

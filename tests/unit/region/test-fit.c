@@ -12,7 +12,8 @@
 static int fit(uint64_t kib, uint32_t vcpus, uint64_t ring_bytes, uint32_t users,
 	       struct rs_fit *out)
 {
-	const struct rs_fit_wish wish = {kib << 10, vcpus, ring_bytes, users};
+	const struct rs_fit_wish wish = {
+		.size = kib << 10, .vcpus = vcpus, .ring_bytes = ring_bytes, .users = users};
 	struct rs_error err = {0};
 	int ret = rs_region_fit(&wish, out, &err);
 
@@ -71,6 +72,29 @@ static void test_sizes(void)
 	}
 }
 
+/* Rings that may grow take the room for that twice, whatever they have at first. */
+static void test_room_to_grow(void)
+{
+	struct rs_fit_wish wish = {
+		.size = 16u << 20, .vcpus = 2, .ring_max = 2u << 20, .users = RS_FIT_USERS_DEFAULT};
+	struct rs_region_header header;
+	struct rs_error err = {0};
+	struct rs_fit got;
+
+	g_assert_cmpint(rs_region_fit(&wish, &got, &err), ==, 0);
+	g_assert_cmpuint(got.main.ring_bytes, ==, 1u << 20);
+	g_assert_cmpuint(got.main.ring_max, ==, 2u << 20);
+	g_assert_cmpuint(got.user.ring_max, ==, 0);
+	check_real(wish.size, &got);
+	g_assert_cmpint(rs_region_lay_out(&got.main, &header, &err), ==, 0);
+	g_assert_cmpuint(header.ring_room, ==, 512);
+	g_assert_cmpuint(rs_region_rings_size(&header), ==, 2u * 2 * (2u << 20));
+	wish.ring_max = 8u << 20;
+	g_assert_cmpint(rs_region_fit(&wish, &got, &err), ==, -ENOSPC);
+	wish.ring_max = 1u << 30;
+	g_assert_cmpint(rs_region_fit(&wish, &got, &err), ==, -EINVAL);
+}
+
 /* What QEMU offers: 1 or 2 MiB behind a port, 4 MiB where no port is. */
 static void test_small_bars(void)
 {
@@ -123,6 +147,7 @@ static void test_too_small(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/region/fit/room-to-grow", test_room_to_grow);
 	g_test_add_func("/region/fit/sizes", test_sizes);
 	g_test_add_func("/region/fit/small-bars", test_small_bars);
 	g_test_add_func("/region/fit/wishes", test_wishes);
