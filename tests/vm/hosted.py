@@ -4,6 +4,7 @@
 
     hosted.py RINGSIDE HOSTED_DEMO HOSTED_DEMO_ASAN|-
 """
+import json
 import os
 import re
 import shutil
@@ -274,6 +275,15 @@ def test_attach_pid():
         check('itself' in r.err, f'round {i}: it patches itself: {r.err}')
         wait_for('its text', lambda: not patched(p.pid))
         check(states() == {}, 'nothing is left of that session')
+    with tempfile.NamedTemporaryFile('w', suffix='.profile') as profile:
+        profile.write('[events]\nenable = primes:*\n[filter large]\nevents = primes:found\nif = prime > 500\n')
+        profile.flush()
+        r = rs('attach', '--pid', pid, '--profile', profile.name, '--json', '-n', '20')
+    rows = [json.loads(line) for line in r.out.splitlines()]
+    primes = [row['fields']['prime'] for row in rows if (row.get('system'), row.get('event')) == ('primes', 'found')]
+    check(r.code == 0 and primes and min(primes) > 500, f'a profile is in force: {r.code} {primes} {r.err}')
+    check(rs('attach', '--pid', pid, '--profile', '/nowhere').code == 1, 'one that is not there is an error')
+    wait_for('its text', lambda: not patched(p.pid))
     files = len(os.listdir(f'/proc/{pid}/fd'))
     check(files < 10, f'it has {files} files open')
     a = Background(rs, 'attach', '-q', '-e', ALL, '--pid', pid, ready=lambda: states().get('hosted-demo') == 'running')
