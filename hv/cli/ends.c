@@ -3,7 +3,6 @@
 
 #include "base/output.h"
 #include "cli/verb.h"
-#include "session/session.h"
 
 #include <json-glib/json-glib.h>
 #include <rs-trace-escape.h>
@@ -78,6 +77,38 @@ int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *vie
 	return rs_cli_fail(RS_CLI_GUEST, "%s could not go on%s%s", view->name, colon, text);
 }
 
+const char *rs_ends_name(struct rs_session *session, const struct rs_source *source)
+{
+	guint started = 0;
+
+	for (guint i = 0; i < rs_session_n_sources(session); i++)
+		started += !rs_source_joined(rs_session_source(session, i));
+	return started > 1 ? rs_source_name(source) : "the guest";
+}
+
+struct rs_source *rs_ends_first(struct rs_session *session)
+{
+	for (guint i = 0; i < rs_session_n_sources(session); i++) {
+		struct rs_source *source = rs_session_source(session, i);
+
+		if (!rs_source_joined(source) && !rs_source_is_host(source))
+			return source;
+	}
+	return NULL;
+}
+
+/*
+ * Only of a guest that was stopped: when one has ended by itself we see somewhat later, and what it
+ * did not do in between is no fault of its own.
+ */
+static uint64_t until_ns(struct rs_source *source, gint64 ran_us)
+{
+	const uint64_t origin = rs_source_region(source)->header.origin_ns;
+	const uint64_t ns = (uint64_t)ran_us * 1000;
+
+	return ran_us && ns > origin ? ns - origin : 0;
+}
+
 int rs_ends_write(const char *path, const struct rs_target_end *end,
 		  const struct rs_ends_result *result)
 {
@@ -109,4 +140,19 @@ int rs_ends_write(const char *path, const struct rs_target_end *end,
 	json = json_to_string(root, FALSE);
 	ret = rs_output_write_file(path, json, strlen(json));
 	return ret ? rs_cli_fail(RS_CLI_FAILED, "%s: %s", path, g_strerror(-ret)) : RS_CLI_OK;
+}
+
+int rs_ends_write_first(const char *path, struct rs_session *session, gint64 ran_us,
+			struct rs_ends_result *result)
+{
+	struct rs_source *source = rs_ends_first(session);
+	struct rs_source_stat stat;
+
+	rs_session_stat(session, &stat);
+	result->core = rs_session_has_core(session);
+	result->until_ns = source ? until_ns(source, ran_us) : 0;
+	result->lost_no_ring = stat.lost_no_ring;
+	result->lost_nested = stat.lost_nested;
+	result->console_unread = stat.target.console_waiting + stat.target.console_lost;
+	return rs_ends_write(path, source ? rs_source_end(source) : NULL, result);
 }

@@ -3,7 +3,7 @@
 #ifndef RS_HV_CLI_ENDS_H
 #define RS_HV_CLI_ENDS_H
 
-#include "target/target.h"
+#include "session/session.h"
 #include <stdbool.h>
 
 struct rs_ends_view {
@@ -26,6 +26,11 @@ const char *rs_ends_why(int signal);
 /* Tells the user how a source ended. Returns the exit code for it. */
 int rs_ends_tell(const struct rs_target_end *end, const struct rs_ends_view *view);
 
+/* How messages call a source: by its name, if the session has started several. */
+const char *rs_ends_name(struct rs_session *session, const struct rs_source *source);
+/* The first source that did not join. NULL: there is none. */
+struct rs_source *rs_ends_first(struct rs_session *session);
+
 /* What `--result` says besides how the source ended. */
 struct rs_ends_result {
 	bool over;         /* the time that it was given was over */
@@ -45,5 +50,11 @@ struct rs_ends_result {
  */
 int rs_ends_write(const char *path, const struct rs_target_end *end,
 		  const struct rs_ends_result *result);
+/*
+ * The same for rs_ends_first(). What the session knows is filled into `result`. `ran_us`: until
+ * then it ran, by g_get_monotonic_time(), only if it was stopped; 0: that is not known.
+ */
+int rs_ends_write_first(const char *path, struct rs_session *session, gint64 ran_us,
+			struct rs_ends_result *result);
 
 #endif

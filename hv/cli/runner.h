@@ -49,12 +49,6 @@ struct rs_runner_config {
 	void *data;
 };
 
-/*
- * To be called before a guest is started: from here on a signal ends the session once it runs, and
- * not this process at once, whose guest nobody would end. The same signal twice ends us.
- */
-void rs_runner_expect_signals(void);
-
 /* Starts and serves a session until it is over, and destroys it. Returns an exit code. */
 int rs_runner_run(struct rs_session *session, const struct rs_runner_config *config);
 

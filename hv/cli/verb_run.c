@@ -6,6 +6,7 @@
 #include "cli/runner.h"
 #include "cli/select.h"
 #include "cli/run_faults.h"
+#include "cli/run_signals.h"
 #include "cli/run_triggers.h"
 #include "cli/source_args.h"
 #include "cli/verb.h"
@@ -75,7 +76,7 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 	if (ret)
 		return rs_cli_fail_error(&err);
 	runner.data = claim;
-	rs_runner_expect_signals();
+	rs_run_signals_expect();
 	ret = rs_background_begin(background, rs_rundir_claim_name(claim), o->apart.log, &err);
 	if (!ret)
 		ret = rs_launch(rs_rundir_claim_name(claim), first, sources->len, claim, &session,
