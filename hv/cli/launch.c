@@ -154,7 +154,8 @@ int rs_launch(const char *name, struct rs_launch_source *sources, guint n,
 	return ret;
 }
 
-int rs_launch_started(struct rs_session *session, void *claim, struct rs_error *err)
+int rs_launch_started(struct rs_session *session, struct rs_rundir_claim *claim,
+		      struct rs_error *err)
 {
 	bool programs = false;
 

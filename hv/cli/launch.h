@@ -47,7 +47,8 @@ int rs_launch_reach(const char *via, const struct rs_machine_memory_wish *memory
  * rs_launch(). Only then is it known whether a program's text can be written. A program whose text
  * cannot be written is asked to patch itself. Its id goes into the session's file.
  */
-int rs_launch_started(struct rs_session *session, void *claim, struct rs_error *err);
+int rs_launch_started(struct rs_session *session, struct rs_rundir_claim *claim,
+		      struct rs_error *err);
 
 /*
  * Makes the host a source of a session that one of these functions has made (option --host). Its

@@ -284,7 +284,7 @@ static int begin(struct runner *runner, struct rs_error *err)
 			ret = -(err->code = EIO);
 	}
 	if (!ret && config->started)
-		ret = config->started(runner->session, config->data, err);
+		ret = config->started(runner->session, config->claim, err);
 	return ret;
 }
 

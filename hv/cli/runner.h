@@ -44,9 +44,9 @@ struct rs_runner_config {
 	RsTraceFrom from;
 	struct rs_rundir_claim *claim;    /* its place, where it says that it ends; NULL: none */
 	struct rs_background *background; /* who waits for its start; NULL: nobody */
-	/* Called right after the session has started; may be NULL. */
-	int (*started)(struct rs_session *session, void *data, struct rs_error *err);
-	void *data;
+	/* Called right after the session has started, with `claim`; may be NULL. */
+	int (*started)(struct rs_session *session, struct rs_rundir_claim *claim,
+		       struct rs_error *err);
 };
 
 /* Starts and serves a session until it is over, and destroys it. Returns an exit code. */

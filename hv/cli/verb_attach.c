@@ -57,12 +57,13 @@ static char *guest_program(void)
 						  "ringside-guest", NULL);
 }
 
-/* Once the session has started: puts a program into the guest. `data`: `via`, or NULL. */
-static int inject(struct rs_session *session, void *data, struct rs_error *err)
+/* Once the session has started: puts a program into its first guest. */
+static int inject(struct rs_session *session, struct rs_rundir_claim *claim, struct rs_error *err)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *program = guest_program();
-	int ret = rs_machine_inject(data ? data : "", program, lines, err);
+	const char *via = rs_source_via(rs_session_source(session, 0));
+	int ret = rs_machine_inject(via ? via : "", program, lines, err);
 
 	say_lines(lines);
 	/* Our program is missing, and no event or session. */
@@ -184,7 +185,6 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 	g_autoptr(GPtrArray) lines = NULL;
 	g_autoptr(RsTraceRundirEntry) old = NULL;
 	struct rs_rundir_claim *claim = NULL;
-	const RsTraceRundirSource *source;
 	struct rs_session *session;
 	struct rs_error err = {0};
 	GError *error = NULL;
@@ -197,8 +197,6 @@ static int attach(const char *name, bool host, struct rs_runner_config *runner)
 		return rs_cli_fail_gerror(error);
 	if (rs_rundir_claim(old, &claim, &err))
 		return rs_cli_fail_error(&err);
-	source = rs_trace_rundir_entry_source(old, 1);
-	runner->data = source ? source->via : NULL;
 	code = rs_launch_attach(old, &session, &lines, &err);
 	say_lines(lines);
 	code = add_host(host, code, session, &err);
@@ -267,7 +265,6 @@ static int attach_other(const struct options *o)
 			err.code = EIO;
 		code = rs_cli_fail_error(&err);
 	} else {
-		runner.data = via;
 		runner.claim = claim;
 		code = rs_runner_run(session, &runner);
 	}

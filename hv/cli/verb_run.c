@@ -75,7 +75,6 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 
 	if (ret)
 		return rs_cli_fail_error(&err);
-	runner.data = claim;
 	rs_run_signals_expect();
 	ret = rs_background_begin(background, rs_rundir_claim_name(claim), o->apart.log, &err);
 	if (!ret)

@@ -10,7 +10,6 @@
 
 struct busy {
 	struct rs_session *session;
-	struct sham *sham;
 	int signal;        /* to be sent; 0: none */
 	bool begun;        /* it was sent, or the deadline has passed */
 	bool due;          /* it can be seen in the main loop */
@@ -49,11 +48,13 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 	((struct busy *)data)->over = true;
 }
 
-static int on_started(struct rs_session *session, void *data, struct rs_error *err)
-{
-	struct busy *busy = data;
+/* The guest of the session that runs. */
+static struct sham *sham;
 
-	sham_hello(busy->sham, RS_GUEST_SELF_PATCH);
+static int on_started(struct rs_session *session, struct rs_rundir_claim *claim,
+		      struct rs_error *err)
+{
+	sham_hello(sham, RS_GUEST_SELF_PATCH);
 	return 0;
 }
 
@@ -65,14 +66,13 @@ static void run(struct busy *busy, double duration)
 	const struct rs_runner_config config = {.mode = RS_PROFILE_ANY_MODE,
 						.quiet = true,
 						.duration = duration,
-						.started = on_started,
-						.data = busy};
+						.started = on_started};
 	guint idle = g_idle_add_full(G_PRIORITY_DEFAULT, on_busy, busy, NULL);
 
-	busy->sham = sham_new(1, RS_CHANNEL_MAILBOX);
+	sham = sham_new(1, RS_CHANNEL_MAILBOX);
 	g_assert_cmpint(rs_session_create("t", &busy->session, NULL), ==, 0);
-	g_assert_cmpint(rs_session_add_source(busy->session, &source, busy->sham->region,
-					      &busy->sham->target, NULL, NULL),
+	g_assert_cmpint(rs_session_add_source(busy->session, &source, sham->region, &sham->target,
+					      NULL, NULL),
 			==, 0);
 	rs_session_add_listener(busy->session, &listener);
 	if (busy->signal)
@@ -81,7 +81,7 @@ static void run(struct busy *busy, double duration)
 	g_source_remove(idle);
 	g_assert_true(busy->over);
 	g_assert_cmpuint(busy->calls_after, ==, 0);
-	sham_free(busy->sham);
+	sham_free(sham);
 }
 
 static void test_signal(gconstpointer signal)
