@@ -85,7 +85,7 @@ int rs_run_printing_open(struct rs_run_printing *printing, struct rs_error *err)
 		path = "/dev/null";
 	if (!path || strcmp(path, "-") == 0)
 		return 0;
-	printing->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	printing->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (printing->fd < 0)
 		return rs_error_set(err, EIO, "%s: %s", path, g_strerror(errno));
 	return 0;
@@ -166,6 +166,10 @@ int rs_run_printing_begin(struct rs_run_printing *printing, struct rs_run_record
 {
 	printing->begun = true;
 	printing->recording = recording;
+	/* Not before: what was there stays if the session cannot begin. */
+	if (printing->fd > STDERR_FILENO && ftruncate(printing->fd, 0) && errno != EINVAL)
+		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", printing->config->output,
+				   g_strerror(errno));
 	return is_wanted(printing) ? start(printing, printing->config->from) : 0;
 }
 

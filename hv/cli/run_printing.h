@@ -19,7 +19,7 @@ struct rs_run_printing *rs_run_printing_new(struct rs_session *session,
 /* Accepts NULL. */
 void rs_run_printing_free(struct rs_run_printing *printing);
 
-/* Opens where it is printed. -EIO: that cannot be. */
+/* Opens where it is printed, and changes nothing there. -EIO: that cannot be. */
 int rs_run_printing_open(struct rs_run_printing *printing, struct rs_error *err);
 /*
  * Prints from now on, if the trace is to be printed at all, or if nobody else would read rings in

@@ -229,14 +229,37 @@ static void on_ended(void *data, struct rs_source *source, const struct rs_targe
 
 /* ---- life ---- */
 
-/* Before the printer, so that pages wait for both. */
+/* What the user has asked for, as far as it can be known before the guest begins. */
+static int wish(struct runner *runner, struct rs_error *err)
+{
+	const struct rs_runner_config *config = runner->config;
+	int ret = rs_run_wishes_ask(runner->wishes, err);
+
+	if (!ret && config->mode != RS_PROFILE_ANY_MODE)
+		ret = rs_session_check_ring_mode(runner->session, (uint32_t)config->mode, err);
+	if (!ret)
+		ret = rs_run_triggers_new(runner->session, config->symbols, config->triggers,
+					  &runner->triggers, err);
+	return ret;
+}
+
+/* Neither file is changed before both are there. Returns an exit code, after a message. */
+static int open_outputs(struct runner *runner)
+{
+	struct rs_error err = {0};
+
+	if (rs_run_printing_open(runner->printing, &err))
+		return rs_cli_fail_error(&err);
+	return runner->config->record
+		       ? rs_run_recording_open(runner->config->record, &runner->recording)
+		       : 0;
+}
+
+/* Before the printer, so that pages wait for both. Returns an exit code, after a message. */
 static int start_recording(struct runner *runner)
 {
-	int code;
+	int code = 0;
 
-	if (!runner->config->record)
-		return 0;
-	code = rs_run_recording_open(runner->config->record, &runner->recording);
 	for (guint i = 0; !code && i < rs_session_n_sources(runner->session); i++)
 		code = rs_run_recording_add(runner->recording,
 					    rs_session_source(runner->session, i),
@@ -256,21 +279,21 @@ static int serve(struct runner *runner, struct rs_error *err)
 static int begin(struct runner *runner, struct rs_error *err)
 {
 	const struct rs_runner_config *config = runner->config;
-	int ret = rs_run_printing_open(runner->printing, err);
+	int ret = wish(runner, err);
 
-	/* A wish that cannot be had leaves the file as it was. */
+	/* A wish that cannot be had leaves files as they were. */
 	if (!ret)
-		ret = rs_run_wishes_ask(runner->wishes, err);
-	if (!ret && (runner->code = start_recording(runner)))
+		runner->code = open_outputs(runner);
+	if (!ret && !runner->code)
+		runner->code = start_recording(runner);
+	if (runner->code)
 		return -ECANCELED;
-	if (!ret)
-		ret = rs_run_triggers_new(runner->session, config->symbols, config->triggers,
-					  &runner->triggers, err);
 	if (!ret)
 		ret = serve(runner, err);
 	if (!ret) {
 		fail(runner, rs_run_printing_begin(runner->printing, runner->recording));
 		runner->faults = rs_run_faults_new(runner->session, config->faults);
+		/* Whoever reads the rings knows where they are before their mode changes. */
 		if (config->mode != RS_PROFILE_ANY_MODE)
 			ret = rs_session_set_ring_mode(runner->session, (uint32_t)config->mode,
 						       err);

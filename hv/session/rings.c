@@ -31,7 +31,8 @@ static int check_agent(const struct rs_source *source, uint32_t flag, const char
 				err);
 }
 
-int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err)
+int rs_session_check_ring_mode(const struct rs_session *session, uint32_t mode,
+			       struct rs_error *err)
 {
 	int ret = 0;
 
@@ -41,6 +42,13 @@ int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct r
 		return rs_session_refuse_over(session, err);
 	for (guint i = 0; i < session->sources->len && !ret; i++)
 		ret = check_agent(nth_source(session, i), RS_GUEST_RING_MODE, "mode", err);
+	return ret;
+}
+
+int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err)
+{
+	int ret = rs_session_check_ring_mode(session, mode, err);
+
 	if (ret)
 		return ret;
 	/* Whoever reads begins before a full ring refuses. */

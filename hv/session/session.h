@@ -448,6 +448,9 @@ int rs_session_resume(struct rs_session *session, struct rs_error *err);
  * -ESHUTDOWN. Others: a region cannot be mapped, and some rings have the new mode.
  */
 int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
+/* Whether that can be had. -EINVAL: it is no mode. -ENOTSUP and -ESHUTDOWN: as above. */
+int rs_session_check_ring_mode(const struct rs_session *session, uint32_t mode,
+			       struct rs_error *err);
 
 /* How far a change of the rings' size has come, over all sources. */
 struct rs_rings_change {

@@ -149,6 +149,25 @@ def test_of_run(folder):
         check(r.code == code and why in r.err, f'{line}: {r.code} {r.err[-200:]}')
 
 
+def test_of_run_leaves_files(folder):
+    """A run that cannot begin as it was asked to leaves files as they were, and makes none."""
+    text, trace, diary = (os.path.join(folder, name) for name in ('text', 'trace', 'diary'))
+    for path in (text, diary):
+        write_lines(path, 'as it was')
+    many = [word for _ in range(17) for word in ('--trigger', f'stack @ {EVENT}')]
+    for options, code, why in ((['-o', trace, *many], 1, '16 triggers'), (['-o', trace, '-f', f'{EVENT}: ('], 2, '^'),
+                               (['-o', diary], 1, 'is no trace')):
+        r = rs(*arguments('r', '--text', text, *options, '--duration', '1'))
+        check(r.code == code and why in r.err, f'{why}: {r.code} {r.err[-200:]}')
+        for path in (text, diary):
+            with open(path, encoding='utf-8') as f:
+                check(f.read() == 'as it was\n', f'{why}: {path} is as it was')
+        check(not os.path.exists(trace), 'and no other file was made')
+    r = rs(*arguments('r', '--text', text, '-e', EVENT, '--duration', '1'))
+    with open(text, encoding='utf-8') as f:
+        check(r.code == 0 and 'as it was' not in f.read(), f'then it is written anew: {r.code}')
+
+
 def test_wrong():
     s = start('w', '-q')
     for args, code, why in (([EVENT, '--do', 'pausee'], 2, 'is nothing'), ([EVENT], 2, 'what is to be done'),
@@ -306,6 +325,7 @@ with tempfile.TemporaryDirectory(prefix='rs-trigger-') as one, tempfile.Temporar
 
     def test_run():
         test_of_run(two)
+        test_of_run_leaves_files(two)
 
     def test_profiles():
         test_profile(two)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What ends a session, while its main loop has always something else to do. */
+/*
+ * What ends a session, while its main loop has always something else to do. What it does to files
+ * when it cannot begin.
+ */
 #include "cli/profile.h"
 #include "cli/runner.h"
+#include "cli/verb.h"
 
 #include "sham.h"
 #include <glib-unix.h>
@@ -98,6 +102,31 @@ static void test_duration(void)
 	run(&busy, 0.1);
 }
 
+/* The agent reported to an earlier session, and takes the mode of its rings at its start. */
+static void test_refused_mode(void)
+{
+	const struct rs_source_config source = {.kernel = "k"};
+	g_autofree char *path = g_build_filename(g_getenv("XDG_RUNTIME_DIR"), "text", NULL);
+	g_autofree char *text = NULL;
+	struct rs_line_time time = {0};
+	const struct rs_runner_config config = {
+		.mode = RS_MODE_DROP, .output = path, .time = &time, .started = on_started};
+	struct rs_session *session;
+
+	g_assert_true(g_file_set_contents(path, "as it was", -1, NULL));
+	sham = sham_new(1, RS_CHANNEL_MAILBOX);
+	sham_hello(sham, RS_GUEST_SELF_PATCH);
+	g_assert_cmpint(rs_session_create("t", &session, NULL), ==, 0);
+	g_assert_cmpint(
+		rs_session_add_source(session, &source, sham->region, &sham->target, NULL, NULL),
+		==, 0);
+	g_assert_cmpint(rs_runner_run(session, &config), ==, RS_CLI_FAILED);
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_cmpstr(text, ==, "as it was");
+	g_remove(path);
+	sham_free(sham);
+}
+
 int main(int argc, char **argv)
 {
 	g_autofree char *dir = g_dir_make_tmp("runner-XXXXXX", NULL);
@@ -111,6 +140,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/cli/runner/sigint", GINT_TO_POINTER(SIGINT), test_signal);
 	g_test_add_data_func("/cli/runner/sighup", GINT_TO_POINTER(SIGHUP), test_signal);
 	g_test_add_func("/cli/runner/duration", test_duration);
+	g_test_add_func("/cli/runner/refused-mode", test_refused_mode);
 	ret = g_test_run();
 	g_rmdir(ours);
 	g_rmdir(dir);
