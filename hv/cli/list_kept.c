@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/list_kept.h"
 
+#include "cli/list_rows.h"
+
 #include <rs-trace-escape.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +15,17 @@ struct row {
 	const char *source, *owner, *wish, *glob, *filter;
 	guint32 source_number, stack;
 	gboolean met;
+};
+
+static const struct rs_cli_key keys[] = {
+	{"source", "&s", offsetof(struct row, source)},
+	{"source_number", "u", offsetof(struct row, source_number)},
+	{"owner", "&s", offsetof(struct row, owner)},
+	{"wish", "&s", offsetof(struct row, wish)},
+	{"glob", "&s", offsetof(struct row, glob)},
+	{"filter", "&s", offsetof(struct row, filter)},
+	{"stack", "u", offsetof(struct row, stack)},
+	{"met", "b", offsetof(struct row, met)},
 };
 
 /* To be called until it returns FALSE, which frees the row. What is missing is "", 0 or FALSE. */
@@ -28,14 +41,7 @@ static gboolean next_row(GVariantIter *iter, struct row *row, const char *owner)
 				    .filter = ""};
 		if (!row->dict)
 			return FALSE;
-		g_variant_lookup(row->dict, "source", "&s", &row->source);
-		g_variant_lookup(row->dict, "source_number", "u", &row->source_number);
-		g_variant_lookup(row->dict, "owner", "&s", &row->owner);
-		g_variant_lookup(row->dict, "wish", "&s", &row->wish);
-		g_variant_lookup(row->dict, "glob", "&s", &row->glob);
-		g_variant_lookup(row->dict, "filter", "&s", &row->filter);
-		g_variant_lookup(row->dict, "stack", "u", &row->stack);
-		g_variant_lookup(row->dict, "met", "b", &row->met);
+		rs_cli_read_row(row->dict, keys, G_N_ELEMENTS(keys), row);
 	} while (owner && strcmp(row->owner, owner));
 	return TRUE;
 }

@@ -2,6 +2,8 @@
 /* `ringside list --providers`: the providers of events, and their images. */
 #include "cli/list_providers.h"
 
+#include "cli/list_rows.h"
+
 #include <inttypes.h>
 #include <rs-trace-escape.h>
 #include <stdio.h>
@@ -9,9 +11,28 @@
 struct row {
 	GVariant *dict; /* whose texts these are */
 	const char *source, *name, *build_id;
-	guint32 source_number, slot, generation, pid, events, sites, sites_patched;
+	guint32 source_number, slot, generation, pid, events, sites;
+	guint32 sites_patched; /* UNKNOWN: the guest patches itself */
 	guint64 image_start, image_end;
-	gboolean live, counted;
+	gboolean live;
+};
+
+#define UNKNOWN UINT32_MAX
+
+static const struct rs_cli_key keys[] = {
+	{"source", "&s", offsetof(struct row, source)},
+	{"source_number", "u", offsetof(struct row, source_number)},
+	{"slot", "u", offsetof(struct row, slot)},
+	{"name", "&s", offsetof(struct row, name)},
+	{"live", "b", offsetof(struct row, live)},
+	{"generation", "u", offsetof(struct row, generation)},
+	{"pid", "u", offsetof(struct row, pid)},
+	{"image_start", "t", offsetof(struct row, image_start)},
+	{"image_end", "t", offsetof(struct row, image_end)},
+	{"build_id", "&s", offsetof(struct row, build_id)},
+	{"events", "u", offsetof(struct row, events)},
+	{"sites", "u", offsetof(struct row, sites)},
+	{"sites_patched", "u", offsetof(struct row, sites_patched)},
 };
 
 /*
@@ -23,22 +44,11 @@ static gboolean next_row(GVariantIter *iter, struct row *row)
 	GVariant *dict = g_variant_iter_next_value(iter);
 
 	g_clear_pointer(&row->dict, g_variant_unref);
-	*row = (struct row){.dict = dict, .source = "", .name = "", .build_id = ""};
+	*row = (struct row){
+		.dict = dict, .source = "", .name = "", .build_id = "", .sites_patched = UNKNOWN};
 	if (!dict)
 		return FALSE;
-	g_variant_lookup(dict, "source", "&s", &row->source);
-	g_variant_lookup(dict, "source_number", "u", &row->source_number);
-	g_variant_lookup(dict, "slot", "u", &row->slot);
-	g_variant_lookup(dict, "name", "&s", &row->name);
-	g_variant_lookup(dict, "live", "b", &row->live);
-	g_variant_lookup(dict, "generation", "u", &row->generation);
-	g_variant_lookup(dict, "pid", "u", &row->pid);
-	g_variant_lookup(dict, "image_start", "t", &row->image_start);
-	g_variant_lookup(dict, "image_end", "t", &row->image_end);
-	g_variant_lookup(dict, "build_id", "&s", &row->build_id);
-	g_variant_lookup(dict, "events", "u", &row->events);
-	g_variant_lookup(dict, "sites", "u", &row->sites);
-	row->counted = g_variant_lookup(dict, "sites_patched", "u", &row->sites_patched);
+	rs_cli_read_row(dict, keys, G_N_ELEMENTS(keys), row);
 	return TRUE;
 }
 
@@ -50,8 +60,9 @@ static void print_row(const struct row *row)
 								  row->image_start, row->image_end)
 						: g_strdup("-");
 	g_autofree char *pid = row->pid ? g_strdup_printf("%u", row->pid) : g_strdup("-");
-	g_autofree char *on =
-		row->counted ? g_strdup_printf("%u", row->sites_patched) : g_strdup("-");
+	g_autofree char *on = row->sites_patched != UNKNOWN
+				      ? g_strdup_printf("%u", row->sites_patched)
+				      : g_strdup("-");
 
 	printf("%4u %-5s %4u %7s %6u %5u %5s  %s/%s  %s  %s\n", row->slot,
 	       row->live ? "live" : "dead", row->generation, pid, row->events, row->sites, on,
@@ -114,7 +125,7 @@ static void add_row(JsonBuilder *b, const struct row *row)
 		add_text(b, "build_id", row->build_id);
 	rs_cli_add_number(b, "events", row->events);
 	rs_cli_add_number(b, "sites", row->sites);
-	if (row->counted)
+	if (row->sites_patched != UNKNOWN)
 		rs_cli_add_number(b, "sites_patched", row->sites_patched);
 	json_builder_end_object(b);
 }

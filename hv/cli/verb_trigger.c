@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/input.h"
+#include "cli/list_rows.h"
 #include "cli/trigger_add.h"
 #include "cli/verb.h"
 
@@ -10,28 +11,32 @@
 
 struct row {
 	const char *glob, *problem;
-	char *event; /* with the expression, of the row's own as the next */
+	const char *filter; /* NULL: none */
+	char *event;        /* with the expression, of the row's own as the next */
 	char **actions;
 	guint32 number, count;
 	guint64 fired, hits;
 	gboolean spent;
 };
 
+static const struct rs_cli_key keys[] = {
+	{"number", "u", offsetof(struct row, number)},
+	{"glob", "&s", offsetof(struct row, glob)},
+	{"filter", "&s", offsetof(struct row, filter)},
+	{"actions", "^a&s", offsetof(struct row, actions)},
+	{"count", "u", offsetof(struct row, count)},
+	{"fired", "t", offsetof(struct row, fired)},
+	{"hits", "t", offsetof(struct row, hits)},
+	{"spent", "b", offsetof(struct row, spent)},
+	{"problem", "&s", offsetof(struct row, problem)},
+};
+
 static struct row read_row(GVariant *trigger)
 {
 	struct row row = {.glob = "", .problem = ""};
-	const char *filter = NULL;
 
-	g_variant_lookup(trigger, "number", "u", &row.number);
-	g_variant_lookup(trigger, "glob", "&s", &row.glob);
-	g_variant_lookup(trigger, "filter", "&s", &filter);
-	g_variant_lookup(trigger, "actions", "^a&s", &row.actions);
-	g_variant_lookup(trigger, "count", "u", &row.count);
-	g_variant_lookup(trigger, "fired", "t", &row.fired);
-	g_variant_lookup(trigger, "hits", "t", &row.hits);
-	g_variant_lookup(trigger, "spent", "b", &row.spent);
-	g_variant_lookup(trigger, "problem", "&s", &row.problem);
-	row.event = filter ? g_strconcat(row.glob, ": ", filter, NULL) : g_strdup(row.glob);
+	rs_cli_read_row(trigger, keys, G_N_ELEMENTS(keys), &row);
+	row.event = row.filter ? g_strconcat(row.glob, ": ", row.filter, NULL) : g_strdup(row.glob);
 	if (!row.actions)
 		row.actions = g_new0(char *, 1);
 	return row;
