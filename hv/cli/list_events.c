@@ -243,7 +243,7 @@ static void add_row(struct rs_cli_table *table, const struct rs_cli_event *row, 
 	else if (has_levels)
 		rs_cli_table_add(table, "", NULL);
 	if (has_levels)
-		rs_cli_table_add(table, row->level ? keyword : "", NULL);
+		rs_cli_table_add(table, keyword, NULL);
 	rs_cli_table_add(table, last, NULL);
 	if (fields)
 		add_fields_line(table, rs_cli_fields_event(fields, row->source_number, row->id));
