@@ -15,6 +15,8 @@ struct rs_run_start {
 	const struct rs_runner_config *config;
 	struct rs_run_wishes *wishes;
 	const struct rs_run_printing *printing;
+	void (*up)(void *);
+	void *data;
 	GHashTable *greeted;             /* sources that did not join, whose agent has reported */
 	uint32_t first;                  /* number of the source that reported first; 0: none has */
 	guint settled, unheard, unready; /* ids of GLib sources; 0: none */
@@ -51,8 +53,10 @@ static gboolean on_settled(gpointer data)
 	/* Whoever asked for events learns that there are none. A script reads JSON. */
 	if (!rs_run_printing_is_for_script(start->printing))
 		rs_run_wishes_hint_off(start->wishes);
-	if (rs_run_start_all_greeted(start, NULL))
+	if (rs_run_start_all_greeted(start, NULL)) {
 		rs_background_ready(start->config->background);
+		start->up(start->data);
+	}
 	return G_SOURCE_REMOVE;
 }
 
@@ -62,6 +66,11 @@ static gboolean on_unready(gpointer data)
 	struct rs_run_start *start = data;
 
 	start->unready = 0;
+	/* What has no agent by now is no reason to wait on. */
+	if (start->config->check) {
+		start->up(start->data);
+		return G_SOURCE_REMOVE;
+	}
 	rs_run_start_all_greeted(
 		start, "has no agent, or it has not reported so far; the session goes on");
 	rs_background_ready(start->config->background);
@@ -94,7 +103,8 @@ static gboolean on_unheard(gpointer data)
 struct rs_run_start *rs_run_start_new(struct rs_session *session,
 				      const struct rs_runner_config *config,
 				      struct rs_run_wishes *wishes,
-				      const struct rs_run_printing *printing)
+				      const struct rs_run_printing *printing, void (*up)(void *),
+				      void *data)
 {
 	struct rs_run_start *start = g_new0(struct rs_run_start, 1);
 
@@ -102,10 +112,12 @@ struct rs_run_start *rs_run_start_new(struct rs_session *session,
 	start->config = config;
 	start->wishes = wishes;
 	start->printing = printing;
+	start->up = up;
+	start->data = data;
 	start->greeted = g_hash_table_new(NULL, NULL);
 	if (config->agent_hint)
 		start->unheard = g_timeout_add(UNHEARD_MS, on_unheard, start);
-	if (config->background)
+	if (config->background || config->check)
 		start->unready = g_timeout_add(unready_ms(start), on_unready, start);
 	return start;
 }

@@ -11,11 +11,15 @@
 
 struct rs_run_start;
 
-/* The clock of the start runs from here on. What is borrowed outlives it. */
+/*
+ * The clock of the start runs from here on. What is borrowed outlives it. `up`: all agents have
+ * reported, and had a moment to register their events.
+ */
 struct rs_run_start *rs_run_start_new(struct rs_session *session,
 				      const struct rs_runner_config *config,
 				      struct rs_run_wishes *wishes,
-				      const struct rs_run_printing *printing);
+				      const struct rs_run_printing *printing, void (*up)(void *),
+				      void *data);
 /* Accepts NULL. */
 void rs_run_start_free(struct rs_run_start *start);
 

@@ -3,6 +3,7 @@
 
 #include "cli/ends.h"
 #include "cli/profile.h"
+#include "cli/run_check.h"
 #include "cli/run_faults.h"
 #include "cli/run_printing.h"
 #include "cli/run_signals.h"
@@ -135,6 +136,14 @@ static void on_printed(void *data)
 
 	if (!runner->draining)
 		wind_down(runner, "the trace is wanted no longer");
+}
+
+static void on_up(void *data)
+{
+	struct runner *runner = data;
+
+	if (runner->config->check && !runner->draining)
+		wind_down(runner, "its events were checked");
 }
 
 static void write_result(struct runner *runner)
@@ -367,6 +376,8 @@ static void finish(struct runner *runner)
 	g_clear_handle_id(&runner->patience, g_source_remove);
 	if (!runner->code)
 		rs_run_start_look(runner->start);
+	if (runner->config->check && rs_run_start_all_greeted(runner->start, NULL))
+		fail(runner, rs_run_check_events(runner->session));
 	if (runner->config->claim)
 		rs_rundir_say(runner->config->claim, RS_TRACE_RUNDIR_ENDING);
 	/* First restore the text: a guest that goes on running must be as it was. */
@@ -401,7 +412,8 @@ static void open_parts(struct runner *runner)
 	runner->signals = rs_run_signals_new(&signals);
 	runner->printing =
 		rs_run_printing_new(runner->session, config, runner->signals, on_printed, runner);
-	runner->start = rs_run_start_new(runner->session, config, runner->wishes, runner->printing);
+	runner->start = rs_run_start_new(runner->session, config, runner->wishes, runner->printing,
+					 on_up, runner);
 	if (config->duration > 0)
 		runner->duration =
 			g_timeout_add_full(G_PRIORITY_HIGH, (guint)(config->duration * 1000),

@@ -31,6 +31,7 @@ struct rs_runner_config {
 	RsTraceSelection *view;        /* what is printed of the trace; NULL: all */
 	bool quiet;                    /* print no trace and no summary */
 	bool propagate;                /* exit with the guest's exit code */
+	bool check;                    /* end once the events are known; bad ones are a failure */
 	bool detach;                   /* leave the guests running at the end */
 	const char *agent_hint; /* why no agent reports, to end a message; NULL: say nothing */
 	const char *output;     /* file for the printed trace; NULL: standard output */

@@ -33,7 +33,7 @@ struct options {
 	struct rs_line_time time;
 	RsCliChoice choice; /* what is printed */
 	RsTraceSelection *view;
-	gboolean json, quiet, propagate, host;
+	gboolean json, quiet, propagate, host, check;
 	struct rs_run_apart_options apart;
 };
 
@@ -53,7 +53,8 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 		.style = o->style,
 		.time = &o->time,
 		.view = o->view,
-		.quiet = o->quiet || background,
+		.quiet = o->quiet || o->check || background,
+		.check = o->check,
 		.propagate = o->propagate,
 		.output = o->to.text,
 		.record = o->to.output ? &o->record : NULL,
@@ -192,6 +193,8 @@ static int prepare_and_run(const struct rs_verb *verb, struct options *o, GPtrAr
 		code = rs_run_recording_options_check(verb, &o->to, o->quiet || apart, &o->record);
 	/* What was recorded is told, if only to a log. */
 	o->record.quiet = o->quiet;
+	if (!code && o->check && (apart || o->to.output || o->to.text))
+		code = rs_cli_usage(verb, "--check neither records nor goes on in the background");
 	if (!code && o->core_late && !(o->core && o->duration > 0))
 		code = rs_cli_usage(verb, "--core-late goes with --core and --duration");
 	if (!code)
@@ -311,6 +314,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "End after so many events (0: no limit)", "N"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &o.duration,
 		 "End after so many seconds (0: no limit)", "SECONDS"},
+		{"check", 0, 0, G_OPTION_ARG_NONE, &o.check,
+		 "End once the events are known, and fail if one is described badly", NULL},
 		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &o.quiet, "Print no trace and no summary",
 		 NULL},
 		{"result", 0, 0, G_OPTION_ARG_FILENAME, &o.result,

@@ -138,6 +138,17 @@ def test_misprinted():
                       ('nobody', 'argument 1 is not a field')):
         check(re.search(rf'5 events are described badly .*bad:{name}: [^;]*{re.escape(why)}', r.err),
               f'{name} is named: {r.err}')
+    r = rs('run', '--check', '--hosted', './bad')
+    check((r.code, r.out) == (1, '') and 'bad:array: print format shows field mac by %d' in r.err
+          and 'bad: 5 events are described badly' in r.err, f'a build notices them: {r.code} {r.out} {r.err}')
+    run('sh', '-c', "sed -i '/^EVENT([afmtn]/d' bad.c")
+    run('gcc', '-O2', 'bad.c', '-o', 'bad', *pkg_config('--cflags', '--libs', 'ringside-hosted'))
+    r = rs('run', '--check', '--hosted', './bad')
+    check((r.code, r.out, r.err) == (0, 'bad: 1 event is described well\n', ''), f'and has its peace: {r.code} {r.out} {r.err}')
+    r = rs('run', '--check', '--hosted', '/bin/true')
+    check(r.code == 1 and 'no agent' in r.err, f'a program without an agent: {r.code} {r.err}')
+    r = rs('run', '--check', '-o', 'x', '--hosted', './bad')
+    check(r.code == 2, f'nothing is recorded: {r.code} {r.err}')
 
 
 def test_provider():
