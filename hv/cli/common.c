@@ -180,6 +180,14 @@ void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_ma
 	printf("; %u %s %s", kept, kept == 1 ? what_one : what_many, list);
 }
 
+const char *rs_cli_suggestion(GVariant *more)
+{
+	const char *suggestion = "";
+
+	g_variant_lookup(more, "suggestion", "&s", &suggestion);
+	return suggestion;
+}
+
 void rs_cli_tell_doubt(const char *expression)
 {
 	g_autofree char *doubt = rs_filter_doubt(expression);

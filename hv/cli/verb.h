@@ -88,6 +88,11 @@ int rs_cli_fail_wish(GError *error);
  */
 void rs_cli_print_kept(GVariant *more, const char *what_one, const char *what_many,
 		       const char *what_thawed);
+/*
+ * What a message ends with when List has found no event for a glob: "; did you mean 'a:b'?", or
+ * nothing. It belongs to that answer's last dictionary.
+ */
+const char *rs_cli_suggestion(GVariant *more);
 /* Tells what is hardly meant in an expression that is good. */
 void rs_cli_tell_doubt(const char *expression);
 /* Prints each problem of an answer as rs_cli_fail() does. True: there is one: done in part. */

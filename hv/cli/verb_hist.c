@@ -238,33 +238,21 @@ static bool any_on(GVariant *events)
 	return any;
 }
 
-/* The session knows best what may have been meant by an event that it has not. */
-static int refuse_event(RsDBusSession1 *session, const char *glob)
-{
-	g_autofree char *text = NULL;
-	g_autoptr(GVariant) more = NULL;
-	GError *error = NULL;
-
-	if (!rs_dbus_session1_call_format_sync(session, glob, rs_trace_client_no_options(), &text,
-					       &more, NULL, &error))
-		return rs_cli_fail_gerror(error);
-	return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'", glob);
-}
-
 static int check(RsDBusSession1 *session, struct hist *hist)
 {
 	g_autoptr(rs_cli_fields) fields = NULL;
 	g_autoptr(RsTraceHist) made = NULL;
-	g_autoptr(GVariant) events = NULL;
+	g_autoptr(GVariant) events = NULL, more = NULL;
 	g_autoptr(GError) error = NULL;
 	GError *failed = NULL;
 	int code;
 
 	if (!rs_dbus_session1_call_list_sync(session, hist->event, rs_trace_client_no_options(),
-					     &events, NULL, NULL, &failed))
+					     &events, &more, NULL, &failed))
 		return rs_cli_fail_gerror(failed);
 	if (!g_variant_n_children(events))
-		return refuse_event(session, hist->event);
+		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event matches '%s'%s", hist->event,
+				   rs_cli_suggestion(more));
 	made = rs_trace_hist_new(hist->field, hist->by, &error);
 	if (!made)
 		return rs_cli_fail(RS_CLI_USAGE, "%s", error->message);

@@ -6,7 +6,6 @@
 #include "cli/list_sites.h"
 #include "cli/select.h"
 
-#include "filter/nearest.h"
 #include <rs-trace-escape.h>
 #include <rs-trace-rundir.h>
 #include <stdio.h>
@@ -54,11 +53,11 @@ static int list_kept(RsDBusSession1 *session, const char *owner, bool json)
 }
 
 /* Events that match, or all if the glob is empty. */
-static GVariant *ask(RsDBusSession1 *session, const char *glob, GError **error)
+static GVariant *ask(RsDBusSession1 *session, const char *glob, GVariant **more, GError **error)
 {
 	GVariant *events = NULL;
 
-	rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events, NULL,
+	rs_dbus_session1_call_list_sync(session, glob, rs_trace_client_no_options(), &events, more,
 					NULL, error);
 	return events;
 }
@@ -70,36 +69,15 @@ static bool runs(const char *name)
 	return entry && entry->live;
 }
 
-/* As rs_session_suggest() does for other verbs. */
-static char *suggest(GVariant *all, const char *glob)
-{
-	struct rs_nearest nearest = rs_nearest_to(glob);
-	g_autofree char *best = NULL;
-	GVariantIter iter;
-	struct rs_cli_event row = {0};
-
-	g_variant_iter_init(&iter, all);
-	while (!strpbrk(glob, "*?[@") && rs_cli_next_event(&iter, &row)) {
-		g_autofree char *full = g_strdup_printf("%s:%s", row.system, row.name);
-
-		if (!rs_nearest_offer(&nearest, strchr(glob, ':') ? full : row.name))
-			continue;
-		g_free(best);
-		best = g_steal_pointer(&full);
-	}
-	return best ? g_strdup_printf("; did you mean '%s'?", best) : g_strdup("");
-}
-
 /* The glob may have been meant as the name of a session that runs no more. */
-static int no_match(RsDBusSession1 *session, GVariant *all, const char *glob)
+static int no_match(RsDBusSession1 *session, GVariant *more, const char *glob)
 {
 	g_autoptr(RsTraceRundirEntry) entry = rs_trace_rundir_find(glob, NULL);
 	const char *name = rs_dbus_session1_get_name(session);
-	g_autofree char *suggestion = suggest(all, glob);
 
 	if (!entry || entry->live)
 		return rs_cli_fail(RS_CLI_NOT_FOUND, "no event of session '%s' matches '%s'%s",
-				   name, glob, suggestion);
+				   name, glob, rs_cli_suggestion(more));
 	return rs_cli_fail(RS_CLI_NOT_FOUND,
 			   "no event of session '%s' matches '%s'; session '%s' has died: see "
 			   "ringside ps",
@@ -132,7 +110,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(rs_cli_fields) fields = NULL;
-	g_autoptr(GVariant) all = NULL, events = NULL, unmet = NULL;
+	g_autoptr(GVariant) all = NULL, events = NULL, more = NULL, unmet = NULL;
 	GError *error = NULL;
 	int code, needed;
 
@@ -170,16 +148,16 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	} else {
 		glob = g_strdup("");
 	}
-	all = ask(session, "", &error);
+	all = ask(session, "", NULL, &error);
 	if (all)
-		events = *glob ? ask(session, glob, &error) : g_variant_ref(all);
+		events = *glob ? ask(session, glob, &more, &error) : g_variant_ref(all);
 	if (!events)
 		return rs_cli_fail_gerror(error);
 	/* A session that is older than we are has no such list. */
 	unmet = json || names ? NULL : rs_cli_ask_kept(session, NULL);
 	if (*glob && !g_variant_n_children(events) &&
 	    !(unmet && rs_cli_print_unmet(unmet, owner, glob, false)))
-		return no_match(session, all, glob);
+		return no_match(session, more, glob);
 	if (sites)
 		return rs_cli_list_sites(session, glob, json);
 	if (owner)

@@ -124,18 +124,25 @@ static gboolean on_list(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 			GVariant *options, gpointer data)
 {
 	struct rs_server *server = data;
+	g_autofree char *suggestion = NULL;
 	g_autoptr(GArray) list = NULL;
-	GVariantBuilder builder;
+	GVariantBuilder builder, more;
 
 	if (rs_server_refuse_options(invocation, options) || !take_glob(invocation, glob))
 		return TRUE;
 	list = rs_session_list(server->session, *glob ? glob : NULL);
+	g_variant_builder_init(&more, G_VARIANT_TYPE_VARDICT);
+	if (!list->len && *glob)
+		suggestion = rs_session_suggest(server->session, glob);
+	if (suggestion && *suggestion)
+		g_variant_builder_add(&more, "{sv}", "suggestion",
+				      g_variant_new_string(suggestion));
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("aa{sv}"));
 	for (guint i = 0; i < list->len; i++)
 		g_variant_builder_add_value(
 			&builder, rs_row_event(&g_array_index(list, struct rs_session_event, i)));
 	rs_dbus_session1_complete_list(object, invocation, g_variant_builder_end(&builder),
-				       rs_row_empty());
+				       g_variant_builder_end(&more));
 	return TRUE;
 }
 

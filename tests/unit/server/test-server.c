@@ -526,6 +526,39 @@ static void test_watch_late(struct host *host)
 	g_assert_null(watched.reason);
 }
 
+/* What List says of a glob that nothing matches: "" if that is nothing. To be freed. */
+static char *suggestion_for(RsDBusSession1 *c, const char *glob)
+{
+	g_autoptr(GVariant) events = NULL, more = NULL;
+	char *text = NULL;
+
+	g_assert_true(rs_dbus_session1_call_list_sync(c, glob, rs_trace_client_no_options(),
+						      &events, &more, NULL, NULL));
+	g_variant_lookup(more, "suggestion", "s", &text);
+	return text ? text : g_strdup("");
+}
+
+static void test_suggestion(struct host *host)
+{
+	static const struct {
+		const char *glob, *said;
+	} cases[] = {
+		{"sched:swich", "; did you mean 'sched:switch'?"},
+		{"k/swich", "; did you mean 'sched:switch'?"},
+		{"sched:switch", ""},
+		{"sched:swich*", ""},
+		{"nothing-like-it", ""},
+		{"", ""},
+	};
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *said = suggestion_for(c, cases[i].glob);
+
+		g_assert_cmpstr(said, ==, cases[i].said);
+	}
+}
+
 /* A wrong selection is an error of each call that takes a glob. */
 static void test_wrong_selection(struct host *host)
 {
@@ -1180,6 +1213,7 @@ int main(int argc, char **argv)
 		{"/server/server/watch-late", test_watch_late},
 		{"/server/server/closing", test_closing},
 		{"/server/server/options", test_options},
+		{"/server/server/suggestion", test_suggestion},
 		{"/server/server/wrong-selection", test_wrong_selection},
 		{"/server/server/owners", test_owners},
 		{"/server/server/until-disconnect", test_until_disconnect},
