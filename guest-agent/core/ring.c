@@ -15,9 +15,9 @@ void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header
 	rings->page_shift = (uint8_t)log2_of(header->ring_page_size);
 	rings->first_log = (uint8_t)log2_of(header->ring_pages);
 	rings->room_log = header->ring_room ? (uint8_t)log2_of(header->ring_room) : 0;
+	rings->first_shift = rings->page_shift + rings->first_log;
 	rings->place_shift = rings->page_shift + rings->room_log;
-	rings->ring_shift =
-		header->ring_room ? rings->place_shift + 1 : rings->page_shift + rings->first_log;
+	rings->later = rings->pages + rs_region_place_offset(header, header->ring_count, 0);
 }
 
 /* The word has the low 18 bits of a page number. Returns the full number nearest to `near`. */

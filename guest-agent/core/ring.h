@@ -38,7 +38,8 @@ enum rs_producers {
 struct rs_rings {
 	uint8_t *states;       /* struct rs_ring_state, state_stride apart */
 	const uint8_t *ctls;   /* struct rs_ring_ctl, ctl_stride apart */
-	uint8_t *pages;        /* 1 << ring_shift apart */
+	uint8_t *pages;        /* RS_SEC_RINGS: see rs_region_place_offset() */
+	uint8_t *later;        /* the places of each ring for its later changes */
 	const uint32_t *chain; /* rs_control.clock_chain */
 	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
 	const uint32_t *mode;  /* rs_region_header.ring_mode, which the host may change */
@@ -49,9 +50,9 @@ struct rs_rings {
 	uint16_t units;      /* per page */
 	uint8_t page_shift;  /* log2 of the page size */
 	uint8_t first_log;   /* log2 of the pages that a ring has at first */
-	uint8_t room_log;    /* log2 of the pages of each of the two places; 0: there is one */
-	uint8_t place_shift; /* log2 of the bytes of a place */
-	uint8_t ring_shift;  /* log2 of the bytes of a ring */
+	uint8_t room_log;    /* log2 of the pages of each later place; 0: there are none */
+	uint8_t first_shift; /* log2 of the bytes that a ring has at first */
+	uint8_t place_shift; /* log2 of the bytes of a later place */
 };
 
 /* One of them. */
@@ -59,7 +60,6 @@ struct rs_ring {
 	const struct rs_rings *rings;
 	struct rs_ring_state *state;
 	const struct rs_ring_ctl *ctl;
-	uint8_t *pages; /* of both places */
 	uint32_t index;
 };
 
@@ -82,19 +82,16 @@ static inline const struct rs_ring_ctl *rs_rings_ctl(const struct rs_rings *ring
 	return (const struct rs_ring_ctl *)(rings->ctls + (uint64_t)index * rings->ctl_stride);
 }
 
-static inline uint8_t *rs_rings_pages(const struct rs_rings *rings, uint32_t index)
+/* Page `page` of a ring that has this shape. */
+static inline struct rs_ring_page *rs_rings_page(const struct rs_rings *rings, uint32_t index,
+						 uint64_t shape, uint64_t page)
 {
-	return rings->pages + ((uint64_t)index << rings->ring_shift);
-}
+	uint64_t slot = page & ((1ull << rs_shape_log(shape)) - 1), change = rs_shape_change(shape);
+	uint8_t *place = rings->pages + ((uint64_t)index << rings->first_shift);
 
-/* Page `page` in the place of `shape`, among the pages of a ring. */
-static inline uint8_t *rs_rings_page(const struct rs_rings *rings, uint8_t *pages, uint64_t shape,
-				     uint64_t page)
-{
-	uint64_t slot = page & ((1ull << rs_shape_log(shape)) - 1);
-
-	return pages + ((rs_shape_change(shape) & 1) << rings->place_shift) +
-	       (slot << rings->page_shift);
+	if (rs_unlikely(change))
+		place = rings->later + ((2ull * index + (change & 1)) << rings->place_shift);
+	return (struct rs_ring_page *)(place + (slot << rings->page_shift));
 }
 
 /* `index` is below rings->count. */
@@ -104,7 +101,6 @@ static inline struct rs_ring rs_ring_at(const struct rs_rings *rings, uint32_t i
 		.rings = rings,
 		.state = rs_rings_state(rings, index),
 		.ctl = rs_rings_ctl(rings, index),
-		.pages = rs_rings_pages(rings, index),
 		.index = index,
 	};
 }
@@ -136,8 +132,8 @@ enum rs_ring_result {
 };
 
 /*
- * Sets the geometry, for a header that was checked; the pointers, strides and boot are the
- * caller's. Touches nothing in the region.
+ * Sets the geometry, for a header that was checked; the other pointers, strides and boot are the
+ * caller's, before that. Touches nothing in the region.
  */
 void rs_rings_init(struct rs_rings *rings, const struct rs_region_header *header);
 
@@ -259,7 +255,7 @@ static inline uint64_t rs_ring_shape(const struct rs_ring_state *state)
 static inline struct rs_ring_page *rs_ring_page(const struct rs_ring *ring, uint64_t shape,
 						uint64_t page)
 {
-	return (struct rs_ring_page *)rs_rings_page(ring->rings, ring->pages, shape, page);
+	return rs_rings_page(ring->rings, ring->index, shape, page);
 }
 
 /* Release: pairs with the reader's acquire of `committed`. `index` is the ring's. */
@@ -457,8 +453,7 @@ rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
 	/* Pairs with the reader's rs_rmb() before its second look at the word. */
 	rs_wmb();
 	rs_store(&state->last_ts, ts);
-	page = (struct rs_ring_page *)rs_rings_page(rings, rs_rings_pages(rings, index), shape,
-						    rs_word_page(word));
+	page = rs_rings_page(rings, index, shape, rs_word_page(word));
 	at = (uint64_t *)page + off;
 	if (shared)
 		rs_store(at++, context);

@@ -47,15 +47,17 @@ static void on_read(void *source, void *data)
 		on_done(snapshot);
 }
 
+/* A ring may hold what it held before its size changed, too. */
 static uint64_t ring_bytes(struct rs_session *session)
 {
 	uint64_t bytes = 0;
 
 	for (guint i = 0; i < rs_session_n_sources(session); i++) {
-		const struct rs_region_header *header =
-			&rs_source_region(rs_session_source(session, i))->header;
+		const struct rs_source *source = rs_session_source(session, i);
 
-		bytes += (uint64_t)header->ring_pages * header->ring_page_size * header->ring_count;
+		bytes += rs_source_ring_bytes(source) *
+			 rs_source_region(source)->header.ring_count *
+			 (rs_source_ring_max(source) ? 2 : 1);
 	}
 	return bytes;
 }

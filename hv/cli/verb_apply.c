@@ -12,7 +12,32 @@
 
 #include <ringside/region.h>
 #include <rs-trace-session-error.h>
+#include <signal.h>
 #include <unistd.h>
+
+/* The signal that asks for the end; 0: none has. */
+static volatile sig_atomic_t asked;
+
+static void on_asked(int signal)
+{
+	asked = signal;
+}
+
+/* From here on a signal takes back what was done, and ends us after that. */
+static void defer_signals(bool on)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	const struct sigaction action = {.sa_handler = on ? on_asked : SIG_DFL,
+					 .sa_flags = SA_RESTART};
+
+	for (guint i = 0; i < G_N_ELEMENTS(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static int check_asked(void)
+{
+	return asked ? rs_cli_fail(RS_CLI_FAILED, "interrupted: what was done is taken back") : 0;
+}
 
 struct applying {
 	RsDBusSession1 *session;
@@ -135,8 +160,11 @@ static int add_triggers(struct applying *a)
 {
 	int code = RS_CLI_OK;
 
-	for (guint i = 0; i < a->profile->triggers->len && code == RS_CLI_OK; i++)
+	for (guint i = 0; i < a->profile->triggers->len && code == RS_CLI_OK; i++) {
 		code = add_trigger(a, a->profile->triggers->pdata[i]);
+		if (code == RS_CLI_OK)
+			code = check_asked();
+	}
 	return code;
 }
 
@@ -207,8 +235,7 @@ static int wish(struct applying *a, const GPtrArray *items)
 		if (!done)
 			return blame(a, item, error);
 		a->part |= rs_cli_tell_problems(problems);
-		if (was_refused(more))
-			code = RS_CLI_FAILED;
+		code = was_refused(more) ? RS_CLI_FAILED : check_asked();
 	}
 	return code;
 }
@@ -268,8 +295,10 @@ static int apply(struct applying *a)
 					      &error))
 		return rs_cli_fail_gerror(error);
 	code = try_all(a);
-	if (code == RS_CLI_OK)
-		code = save(a);
+	if (code != RS_CLI_OK)
+		return code;
+	defer_signals(true);
+	code = save(a);
 	if (code == RS_CLI_OK)
 		code = wish(a, a->profile->filters);
 	if (code == RS_CLI_OK)
@@ -282,6 +311,9 @@ static int apply(struct applying *a)
 		code = add_triggers(a);
 	if (code != RS_CLI_OK)
 		take_back(a);
+	defer_signals(false);
+	if (asked)
+		raise(asked);
 	return code == RS_CLI_OK && a->part ? RS_CLI_FAILED : code;
 }
 

@@ -11,6 +11,7 @@ struct row {
 	const char *name, *mode;
 	guint32 number, rings;
 	guint64 bytes, max; /* max 0: their size cannot change */
+	guint64 wanted;     /* that some have not taken so far; 0: all have what they are to */
 };
 
 static struct row read_row(GVariant *source)
@@ -22,6 +23,7 @@ static struct row read_row(GVariant *source)
 	g_variant_lookup(source, "rings", "u", &row.rings);
 	g_variant_lookup(source, "ring_bytes", "t", &row.bytes);
 	g_variant_lookup(source, "ring_max", "t", &row.max);
+	g_variant_lookup(source, "ring_wanted", "t", &row.wanted);
 	g_variant_lookup(source, "ring_mode", "&s", &row.mode);
 	return row;
 }
@@ -43,6 +45,15 @@ static void print_text(GVariant *sources)
 		rs_cli_table_add(table, row.mode, NULL);
 	}
 	rs_cli_table_print(table);
+	for (gsize i = 0; i < g_variant_n_children(sources); i++) {
+		g_autoptr(GVariant) source = g_variant_get_child_value(sources, i);
+		const struct row row = read_row(source);
+
+		if (row.wanted)
+			printf("%s: not all have the %" PRIu64 " KiB that they are to have: a ring "
+			       "changes when events come\n",
+			       row.name, (uint64_t)row.wanted / 1024);
+	}
 }
 
 /* What is changed. */
@@ -83,6 +94,8 @@ static void print_json(RsDBusSession1 *session, GVariant *sources, bool frozen,
 		rs_cli_add_number(b, "ring_bytes", row.bytes);
 		if (row.max)
 			rs_cli_add_number(b, "ring_max", row.max);
+		if (row.wanted)
+			rs_cli_add_number(b, "ring_wanted", row.wanted);
 		rs_cli_add_text(b, "ring_mode", row.mode);
 		json_builder_end_object(b);
 	}
@@ -137,6 +150,7 @@ static gboolean set_size(RsDBusSession1 *session, struct change *change, GError 
 	if (!rs_dbus_session1_call_set_ring_size_sync(
 		    session, change->bytes, rs_trace_client_no_options(), &more, NULL, error))
 		return FALSE;
+	g_variant_lookup(more, "bytes", "t", &change->bytes);
 	g_variant_lookup(more, "changed", "u", &change->changed);
 	g_variant_lookup(more, "offered", "u", &change->offered);
 	g_variant_lookup(more, "held", "u", &change->held);
@@ -146,17 +160,18 @@ static gboolean set_size(RsDBusSession1 *session, struct change *change, GError 
 /* Rings do not change at once, which would look as if nothing had happened. */
 static void tell_size(const struct change *change)
 {
+	const uint64_t kib = change->bytes / 1024;
+
 	if (change->changed)
-		printf("%u ring%s that size\n", change->changed,
-		       change->changed == 1 ? " has" : "s have");
+		printf("%u ring%s %" PRIu64 " KiB\n", change->changed,
+		       change->changed == 1 ? " has" : "s have", kib);
 	if (change->offered)
-		printf("%u ring%s that size with the next page of events\n", change->offered,
-		       change->offered == 1 ? " gets" : "s get");
+		printf("%u ring%s %" PRIu64 " KiB with the next page of events\n", change->offered,
+		       change->offered == 1 ? " gets" : "s get", kib);
 	if (change->held)
-		printf("%u ring%s that size later: of the last change, events are still to be "
-		       "read, "
-		       "or a ring has not taken it\n",
-		       change->held, change->held == 1 ? " gets" : "s get");
+		printf("%u ring%s %" PRIu64 " KiB later: no agent has come, or a change before is "
+		       "not over there\n",
+		       change->held, change->held == 1 ? " gets" : "s get", kib);
 }
 
 /* A freeze comes first and a thaw last, so that all is done while nothing is recorded. */
@@ -209,6 +224,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	change.mode = mode;
 	if (size && rs_cli_parse_size(size, &change.bytes, &err))
 		return rs_cli_usage(verb, "%s", err.message);
+	if (size && !change.bytes)
+		return rs_cli_usage(verb, "a ring has some room at least, 16K");
 	code = check(verb, &change);
 	if (code)
 		return code;

@@ -327,7 +327,7 @@ static uint64_t ring_max(const struct rs_machine_memory_wish *memory)
 
 static uint64_t size_for(const struct rs_machine_memory_wish *memory, uint32_t cpus)
 {
-	uint64_t size = TABLES + cpus * (2 * ring_max(memory) + RING_TABLES);
+	uint64_t size = TABLES + cpus * (3 * ring_max(memory) + RING_TABLES);
 
 	return size - size % RS_REGION_ALIGN;
 }

@@ -137,7 +137,7 @@ static void lay_out(const struct rs_region_config *config, uint32_t page_size,
 				    config->names ? config->names : CMDLINE_BUCKETS},
 		[RS_SEC_REQUEST] = {sizeof(struct rs_hcall_request), slots},
 		[RS_SEC_RING_STATE] = {sizeof(struct rs_ring_state), cpus},
-		[RS_SEC_RINGS] = {page_size, cpus * (room ? 2 * room : pages)},
+		[RS_SEC_RINGS] = {page_size, cpus * (pages + 2 * room)},
 	};
 	uint64_t at = 0;
 

@@ -25,7 +25,6 @@ struct layout {
 	uint64_t offset;
 	uint32_t kind, generation;
 	uint32_t control_flags;
-	uint32_t next_pages; /* header.ring_pages when it is laid out anew; 0: the same */
 };
 
 struct rs_regions {
@@ -557,8 +556,6 @@ int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error
 	struct layout *layout = &regions->layouts[index];
 	int ret;
 
-	if (layout->next_pages)
-		layout->header.ring_pages = layout->next_pages;
 	/*
 	 * Frees its pages, so they read as zero. A process that still has the region mapped finds
 	 * no magic there.
@@ -599,19 +596,6 @@ int rs_regions_set_ring_mode(struct rs_regions *regions, uint32_t mode, struct r
 		rs_trace_mapping_free(map, RS_PAGE_SIZE);
 	}
 	return 0;
-}
-
-void rs_regions_set_ring_bytes(struct rs_regions *regions, uint64_t bytes)
-{
-	for (uint32_t i = 0; i < regions->head.entry_count; i++) {
-		struct layout *layout = &regions->layouts[i];
-		uint64_t pages = layout->header.ring_room;
-
-		if (!pages)
-			continue;
-		pages = MIN(pages, rs_region_round_up(bytes / layout->header.ring_page_size));
-		layout->next_pages = (uint32_t)MAX(pages, RS_RING_PAGES_MIN);
-	}
 }
 
 /* ---- one region ---- */

@@ -119,11 +119,6 @@ int rs_regions_renew(struct rs_regions *regions, uint32_t index, struct rs_error
  * laid out anew has this mode. Others: as mmap() gives them; then some regions have it.
  */
 int rs_regions_set_ring_mode(struct rs_regions *regions, uint32_t mode, struct rs_error *err);
-/*
- * Each region that is laid out anew gets rings of so many bytes, or as many as it has room for, if
- * its rings can change.
- */
-void rs_regions_set_ring_bytes(struct rs_regions *regions, uint64_t bytes);
 
 /*
  * Makes a memory with one region, of kind KERNEL. The memory lives as long as the region, which the

@@ -193,6 +193,8 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_u64(&b, "ring_bytes", rs_source_ring_bytes(source));
 	if (rs_source_ring_max(source))
 		add_u64(&b, "ring_max", rs_source_ring_max(source));
+	if (rs_source_ring_wanted(source))
+		add_u64(&b, "ring_wanted", rs_source_ring_wanted(source));
 	if (rs_source_machine(source))
 		add(&b, "machine",
 		    g_variant_new_uint32(rs_source_number(rs_source_machine(source))));

@@ -344,6 +344,7 @@ static gboolean on_set_ring_size(RsDBusSession1 *object, GDBusMethodInvocation *
 	if (rs_session_set_ring_bytes(server->session, bytes, &change, &err))
 		return rs_server_give_error(invocation, &err);
 	g_variant_builder_init(&more, G_VARIANT_TYPE_VARDICT);
+	g_variant_builder_add(&more, "{sv}", "bytes", g_variant_new_uint64(change.bytes));
 	g_variant_builder_add(&more, "{sv}", "changed", g_variant_new_uint32(change.changed));
 	g_variant_builder_add(&more, "{sv}", "offered", g_variant_new_uint32(change.offered));
 	g_variant_builder_add(&more, "{sv}", "held", g_variant_new_uint32(change.held));

@@ -94,6 +94,14 @@ struct asks {
 };
 
 /* Whether the peer may ask for this. False: it got an error. */
+/* For whom a peer may speak. */
+static int check_owner(const char *owner, struct rs_error *err)
+{
+	if (g_str_has_prefix(owner, RS_TRIGGER_OWNER))
+		return rs_error_set(err, EINVAL, "'%s' is a trigger's", owner);
+	return rs_owner_check_name(owner, err);
+}
+
 static bool take_options(struct rs_server *server, GDBusMethodInvocation *invocation,
 			 GVariant *options, bool enables, struct asks *asks)
 {
@@ -109,10 +117,8 @@ static bool take_options(struct rs_server *server, GDBusMethodInvocation *invoca
 	if (!rs_server_take_options(invocation, options, known,
 				    G_N_ELEMENTS(known) - (enables ? 0 : 1)))
 		return false;
-	if (g_str_has_prefix(asks->owner, RS_TRIGGER_OWNER)) {
-		rs_error_set(&err, EINVAL, "'%s' is a trigger's", asks->owner);
+	if (check_owner(asks->owner, &err))
 		return !rs_server_give_error(invocation, &err);
-	}
 	if (asks->until_disconnect &&
 	    (strcmp(asks->owner, RS_OWNER_HOST) == 0 || strcmp(asks->owner, RS_OWNER_GUEST) == 0)) {
 		rs_error_set(&err, EINVAL,
@@ -295,7 +301,7 @@ static gboolean on_save_wishes(RsDBusSession1 *object, GDBusMethodInvocation *in
 
 	if (rs_server_refuse_options(invocation, options))
 		return TRUE;
-	if (rs_owner_check_name(owner, &err))
+	if (check_owner(owner, &err))
 		return rs_server_give_error(invocation, &err);
 	g_hash_table_replace(server->saved, g_dbus_method_invocation_get_connection(invocation),
 			     rs_session_save(server->session, owner));

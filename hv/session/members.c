@@ -330,15 +330,6 @@ int rs_members_set_ring_mode(struct rs_session *session, uint32_t mode, struct r
 	return ret;
 }
 
-void rs_members_set_ring_bytes(struct rs_session *session, uint64_t bytes)
-{
-	for (guint i = 0; i < session->memories->len; i++) {
-		struct memory *memory = session->memories->pdata[i];
-
-		rs_regions_set_ring_bytes(memory->regions, bytes);
-	}
-}
-
 void rs_session_free_memory(gpointer data)
 {
 	struct memory *memory = data;

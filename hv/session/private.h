@@ -94,7 +94,8 @@ struct say_credit {
 
 struct rs_source {
 	struct rs_session *session;
-	uint32_t number;       /* in the session; never another source's */
+	uint32_t number;   /* in the session; never another source's */
+	uint64_t *overrun; /* of each ring, when the mode became drop; NULL: it was not changed */
 	uint64_t ring_changes; /* of the size of its rings, when we looked last */
 	gint64 rings_calm_at;  /* from when on another change may drop what the last one has left */
 	struct rs_source *machine; /* in whose memory it joined; NULL: it did not join */
@@ -239,6 +240,8 @@ int rs_session_start_host(struct rs_session *session, struct rs_error *err);
 void rs_session_end_host(struct rs_session *session);
 
 /* stat.c */
+/* Before the mode becomes drop. */
+void rs_source_note_overrun(struct rs_source *source);
 /* Adds the counters of a source that will be freed to those that the session keeps. */
 void rs_stat_forget(struct rs_source *source);
 
@@ -254,8 +257,6 @@ void rs_session_machine_rebooted(struct rs_source *machine);
 void rs_session_free_memory(gpointer memory);
 /* Goes on with the change of the size of a source's rings. Adds to *sum, unless that is NULL. */
 void rs_source_tend_rings(struct rs_source *source, struct rs_rings_change *sum);
-/* As rs_regions_set_ring_bytes(), of all memories. */
-void rs_members_set_ring_bytes(struct rs_session *session, uint64_t bytes);
 /* As rs_regions_set_ring_mode(), of all memories. */
 int rs_members_set_ring_mode(struct rs_session *session, uint32_t mode, struct rs_error *err);
 

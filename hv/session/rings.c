@@ -51,6 +51,8 @@ int rs_session_set_ring_mode(struct rs_session *session, uint32_t mode, struct r
 
 	if (ret)
 		return ret;
+	for (guint i = 0; i < session->sources->len; i++)
+		rs_source_note_overrun(nth_source(session, i));
 	/* Whoever reads begins before a full ring refuses. */
 	rs_session_say_ring_mode(session, mode);
 	/* Also regions that nobody has taken so far, and those that will be laid out anew. */
@@ -116,12 +118,14 @@ void rs_source_tend_rings(struct rs_source *source, struct rs_rings_change *sum)
 	sum->held += change.held;
 }
 
-int rs_session_set_ring_bytes(struct rs_session *session, uint64_t bytes,
+int rs_session_set_ring_bytes(struct rs_session *session, uint64_t wanted,
 			      struct rs_rings_change *out, struct rs_error *err)
 {
+	/* Beyond that it is refused in any case. */
+	const uint64_t bytes = wanted > 1ull << 62 ? wanted : rs_region_round_up(wanted);
 	int ret = 0;
 
-	*out = (struct rs_rings_change){0};
+	*out = (struct rs_rings_change){.bytes = bytes};
 	if (rs_session_over(session))
 		return rs_session_refuse_over(session, err);
 	for (guint i = 0; i < session->sources->len && !ret; i++) {
@@ -133,8 +137,6 @@ int rs_session_set_ring_bytes(struct rs_session *session, uint64_t bytes,
 	if (ret)
 		return ret;
 	session->ring_bytes = bytes;
-	/* Also regions that nobody has taken so far, and those that will be laid out anew. */
-	rs_members_set_ring_bytes(session, bytes);
 	for (guint i = 0; i < session->sources->len; i++) {
 		if (!nth_source(session, i)->ended)
 			rs_source_tend_rings(nth_source(session, i), out);
@@ -160,6 +162,23 @@ uint64_t rs_source_ring_bytes(const struct rs_source *source)
 uint64_t rs_source_ring_max(const struct rs_source *source)
 {
 	return rs_trace_ring_max_bytes(source->region);
+}
+
+uint64_t rs_source_ring_wanted(const struct rs_source *source)
+{
+	const RsTraceRegion *region = source->region;
+	const uint32_t pages = source->session->ring_bytes && region->header.ring_room
+				       ? pages_of(region, source->session->ring_bytes)
+				       : 0;
+
+	for (uint32_t ring = 0; pages && ring < region->header.ring_count; ring++) {
+		RsTraceRingInfo info;
+
+		rs_trace_ring_info(region, ring, &info);
+		if (info.pages != pages)
+			return (uint64_t)pages * region->header.ring_page_size;
+	}
+	return 0;
 }
 
 /* ---- what they hold ---- */

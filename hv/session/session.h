@@ -454,6 +454,7 @@ int rs_session_check_ring_mode(const struct rs_session *session, uint32_t mode,
 
 /* How far a change of the rings' size has come, over all sources. */
 struct rs_rings_change {
+	uint64_t bytes;   /* of each ring, rounded up */
 	uint32_t changed; /* rings that have that size */
 	uint32_t offered; /* rings that get it when they next switch the page */
 	uint32_t held;    /* rings that wait until what they held before was read or has aged */
@@ -466,11 +467,13 @@ struct rs_rings_change {
  * of one has no room for a change, or its agent does not follow. Then nothing has changed.
  * -ESHUTDOWN.
  */
-int rs_session_set_ring_bytes(struct rs_session *session, uint64_t bytes,
+int rs_session_set_ring_bytes(struct rs_session *session, uint64_t wanted,
 			      struct rs_rings_change *out, struct rs_error *err);
 /* Bytes of the largest of a source's rings now, and what they can become; 0: nothing else. */
 uint64_t rs_source_ring_bytes(const struct rs_source *source);
 uint64_t rs_source_ring_max(const struct rs_source *source);
+/* What they are to have, if some have not taken it so far; 0: all have what they are to have. */
+uint64_t rs_source_ring_wanted(const struct rs_source *source);
 /*
  * A frozen session records nothing, whatever anybody wishes: all events are off, and so the rings
  * keep what they hold. Wishes stay, others may come, and they are in force once it thaws. The

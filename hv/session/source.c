@@ -325,6 +325,7 @@ void rs_source_destroy(struct rs_source *source)
 	rs_trace_schema_free(source->schema);
 	rs_trace_table_free(source->table);
 	g_free(source->name);
+	g_free(source->overrun);
 	g_free(source->kernel);
 	g_free(source->journal);
 	g_free(source->via);

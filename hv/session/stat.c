@@ -4,12 +4,36 @@
 #include <rs-trace-ring-info.h>
 #include <string.h>
 
+/* What was overwritten before the mode became drop is not forgotten. */
+static void ring_info(const struct rs_source *source, uint32_t ring, RsTraceRingInfo *out)
+{
+	rs_trace_ring_info(source->region, ring, out);
+	if (source->overrun && rs_trace_region_ring_mode(source->region) == RS_MODE_DROP)
+		out->overrun = MIN(source->overrun[ring], out->records);
+}
+
+void rs_source_note_overrun(struct rs_source *source)
+{
+	const uint32_t rings = source->region->header.ring_count;
+
+	if (rs_trace_region_ring_mode(source->region) == RS_MODE_DROP)
+		return;
+	if (!source->overrun)
+		source->overrun = g_new0(uint64_t, rings);
+	for (uint32_t i = 0; i < rings; i++) {
+		RsTraceRingInfo info;
+
+		rs_trace_ring_info(source->region, i, &info);
+		source->overrun[i] = info.overrun;
+	}
+}
+
 void rs_source_stat_cpu(const struct rs_source *source, const struct rs_source_stat *stat,
 			uint32_t cpu, struct rs_cpu_stat *out)
 {
 	RsTraceRingInfo info = {0};
 
-	rs_trace_ring_info(source->region, cpu, &info);
+	ring_info(source, cpu, &info);
 	*out = (struct rs_cpu_stat){
 		.entries = info.entries,
 		.overrun = info.overrun,
@@ -33,7 +57,7 @@ void rs_source_sum_rings(const struct rs_source *source, struct rs_ring_sums *ou
 	for (uint32_t i = 0; i < source->region->header.ring_count; i++) {
 		RsTraceRingInfo info;
 
-		rs_trace_ring_info(source->region, i, &info);
+		ring_info(source, i, &info);
 		out->written += info.records;
 		out->dropped += info.dropped;
 		out->overrun += info.overrun;

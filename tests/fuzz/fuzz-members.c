@@ -148,11 +148,6 @@ int rs_regions_set_ring_mode(struct rs_regions *r, uint32_t mode, struct rs_erro
 	abort();
 }
 
-void rs_regions_set_ring_bytes(struct rs_regions *r, uint64_t bytes)
-{
-	abort();
-}
-
 void rs_region_set_ring_mode(const RsTraceRegion *region, uint32_t mode)
 {
 	abort();

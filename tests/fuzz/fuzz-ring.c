@@ -18,7 +18,8 @@
 #include <rs-trace-ring.h>
 
 #define PAGES 4u
-#define ROOM 8u /* of a place, where there are two */
+#define ROOM 8u /* of each of two more places */
+#define ALL (PAGES + 2 * ROOM)
 #define PAGE 4096u
 #define UNITS (PAGE / RS_RING_UNIT)
 #define STEPS 64
@@ -98,8 +99,8 @@ static void open_regions(void)
 
 	if (bytes->len != PAGE)
 		abort();
-	full_pages = g_malloc(2 * ROOM * PAGE);
-	for (uint32_t i = 0; i < 2 * ROOM; i++)
+	full_pages = g_malloc(ALL * PAGE);
+	for (uint32_t i = 0; i < ALL; i++)
 		memcpy(full_pages + i * PAGE, bytes->data, PAGE);
 	g_byte_array_unref(bytes);
 	for (uint32_t i = 0; i < G_N_ELEMENTS(regions); i++) {
@@ -119,7 +120,7 @@ static void begin(const struct head *head)
 		open_regions();
 	region = regions[(head->flags & DROP ? RS_MODE_DROP : RS_MODE_OVERWRITE) +
 			 (head->flags & TWO_PLACES ? 2 : 0)];
-	n_pages = region->header.ring_room ? 2 * ROOM : PAGES;
+	n_pages = region->header.ring_room ? ALL : PAGES;
 	region->writable = !(head->flags & READ_ONLY);
 	state = (struct rs_ring_state *)rs_trace_region_section(region, RS_SEC_RING_STATE, NULL);
 	pages = rs_trace_region_section(region, RS_SEC_RINGS, NULL);
@@ -138,12 +139,12 @@ static void enter(const struct step *step)
 	uint32_t units = step->how & FULL ? UNITS : step->at % (UNITS + 1);
 	/* Where the ring says that it is, if that is possible. */
 	uint32_t log = rs_shape_log(state->shape);
-	uint32_t count = log < 2 || log > 3 ? PAGES : 1u << log;
-	uint32_t place =
-		n_pages > PAGES && log >= 2 && log <= 3 ? rs_shape_change(state->shape) & 1 : 0;
-	uint64_t begin = place ? rs_place_begin(state->place[place]) : 0;
-	struct rs_ring_page *page =
-		(struct rs_ring_page *)(void *)(pages + (place * ROOM + seq % count) * PAGE);
+	uint64_t change = rs_shape_change(state->shape);
+	bool later = n_pages > PAGES && change && log >= 2 && log <= 3;
+	uint32_t count = later ? 1u << log : PAGES;
+	uint64_t begin = later ? rs_place_begin(state->place[change & 1]) : 0;
+	uint64_t at = (later ? PAGES + (change & 1) * ROOM : 0) + seq % count;
+	struct rs_ring_page *page = (struct rs_ring_page *)(void *)(pages + at * PAGE);
 	uint32_t remote = step->how & REMOTE ? RS_RING_UNIT : 0;
 
 	page->seq = step->how & TORN ? seq + PAGES : seq;

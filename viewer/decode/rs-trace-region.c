@@ -76,7 +76,7 @@ static const struct {
 	{RS_SEC_CMDLINE, TRUE, RS_CMDLINE_BUCKET_MIN_SIZE, 1u << 20},
 	{RS_SEC_REQUEST, TRUE, RS_HCALL_REQUEST_MIN_SIZE, 65536},
 	{RS_SEC_RING_STATE, FALSE, RS_RING_STATE_MIN_SIZE, RS_MAX_CPUS},
-	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, 2 * RS_MAX_CPUS *RS_RING_PAGES_MAX},
+	{RS_SEC_RINGS, FALSE, RS_RING_PAGE_MIN, 3 * RS_MAX_CPUS *RS_RING_PAGES_MAX},
 };
 
 static gboolean check_section(const struct rs_region_header *h, guint i, GError **error)

@@ -251,6 +251,11 @@ static void begin_round(RsTraceSource *source, RsTraceFeed *feed)
 {
 	Live *live = (Live *)source;
 
+	guint pages = 0;
+
+	for (guint i = 0; i < source->n_rings; i++)
+		pages = MAX(pages, rs_trace_ring_bytes(live->rings[i]) / source->page_size);
+	source->ring_pages = pages;
 	live->waited = 0;
 	tell_boots(live, feed);
 	tell_clock(live, feed);
@@ -383,7 +388,7 @@ RsTraceSource *rs_trace_live_new_beside(const RsTraceRegion *region, RsTraceCons
 
 	live->source.ops = &ops;
 	live->source.n_rings = n_rings;
-	live->source.ring_pages = rs_trace_ring_most_pages(region);
+	live->source.ring_pages = region->header.ring_pages;
 	live->source.page_size = region->header.ring_page_size;
 	live->region = region;
 	live->owner = owner;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define ZEROED_MAX (16u << 20) /* bytes in one call, of memory that cannot be given back */
+
 guint64 rs_trace_ring_max_bytes(const RsTraceRegion *region)
 {
 	return (guint64)region->header.ring_room * region->header.ring_page_size;
@@ -56,13 +58,18 @@ static gboolean is_wanted(const RsTraceRegion *region, const RsTraceRingPlace *p
 	return !needed && at->seq - at->now.begin + 1 < (gint64)at->now.n_pages;
 }
 
-/* Makes the bytes read as zero, and gives their memory back if the system can. */
-static void empty(const guint8 *at, guint64 size)
+/*
+ * Makes the bytes read as zero, and gives their memory back if the system can. Returns whether it
+ * could.
+ */
+static gboolean empty(const guint8 *at, guint64 size)
 {
 	void *bytes = (void *)(uintptr_t)at;
 
-	if (madvise(bytes, size, MADV_REMOVE))
-		memset(bytes, 0, size);
+	if (!madvise(bytes, size, MADV_REMOVE))
+		return TRUE;
+	memset(bytes, 0, size);
+	return FALSE;
 }
 
 /* False: the place that the ring has left is still needed. */
@@ -73,13 +80,18 @@ static gboolean give_back(const RsTraceRegion *region, const RsTraceRingPlace *p
 
 	if (!at->before.n_pages)
 		return TRUE;
+	/* The rest waits for the next call: somebody else is waiting for the session. */
+	if (out->zeroed >= ZEROED_MAX)
+		return FALSE;
 	if (is_wanted(region, place, at, needed) || !is_complete(place, at))
 		return FALSE;
 	rs_store_release(&place->ctl->gone, (guint64)at->now.begin);
 	/* Whoever has copied zeroes finds that the page is gone when it looks again. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	empty(at->before.pages, size);
-	out->returned += size;
+	if (empty(at->before.pages, size))
+		out->returned += size;
+	else
+		out->zeroed += size;
 	return TRUE;
 }
 

@@ -26,6 +26,7 @@ typedef struct {
 	guint held;       /* rings that cannot be offered it yet: their other place is in use */
 	guint64 changes;  /* of all rings so far, as their guest says */
 	guint64 returned; /* bytes of memory that were given back now */
+	guint64 zeroed;   /* bytes that were emptied, and could not be given back */
 } RsTraceRingChange;
 
 /* The largest number of bytes that its rings can have; 0: their number of pages cannot change. */

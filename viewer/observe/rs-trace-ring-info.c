@@ -10,8 +10,9 @@ void rs_trace_ring_place(const RsTraceRegion *region, guint ring, RsTraceRingPla
 
 	out->state = rs_trace_region_element(region, RS_SEC_RING_STATE, ring);
 	out->ctl = rs_trace_region_element(region, RS_SEC_RING_CTL, ring);
-	out->pages = (const guint8 *)rs_trace_region_section(region, RS_SEC_RINGS, NULL) +
-		     ring * rs_region_ring_bytes(h);
+	out->first = out->later = rs_trace_region_section(region, RS_SEC_RINGS, NULL);
+	out->first += rs_region_place_offset(h, ring, 0);
+	out->later += rs_region_place_offset(h, ring, 2);
 	out->page_size = h->ring_page_size;
 	out->first_pages = h->ring_pages;
 	out->room = h->ring_room;
@@ -37,16 +38,21 @@ static guint64 extend_records(guint64 near, guint32 bits)
 	return near + (guint64)(gint64)(int32_t)(bits - (guint32)near);
 }
 
-/* The place of a shape that the guest has told. FALSE: such a shape is impossible. */
-static gboolean take_span(const RsTraceRingPlace *place, guint64 shape, guint64 told,
+/*
+ * The place to which a change led, of which the guest has told what it holds. FALSE: that is
+ * impossible.
+ */
+static gboolean take_span(const RsTraceRingPlace *place, guint64 change, guint64 told,
 			  RsTraceRingSpan *out)
 {
-	const guint log = rs_shape_log(shape), second = rs_shape_change(shape) & 1;
+	const guint log = rs_shape_log(told);
 
-	if (1u << log < RS_RING_PAGES_MIN || 1u << log > place->room)
+	if (1u << log < RS_RING_PAGES_MIN ||
+	    1u << log > (change ? place->room : place->first_pages))
 		return FALSE;
 	*out = (RsTraceRingSpan){
-		.pages = place->pages + (guint64)second * place->room * place->page_size,
+		.pages = change ? place->later + (change & 1) * place->room * place->page_size
+				: place->first,
 		.n_pages = 1u << log,
 		.begin = (gint64)rs_place_begin(told),
 	};
@@ -58,18 +64,17 @@ static void find_spans(const RsTraceRingPlace *place, RsTraceRingPosition *out)
 {
 	/* Read after the word: what the word names was told before. */
 	const guint64 shape = rs_load_acquire(&place->state->shape);
-	const guint second = rs_shape_change(shape) & 1;
-	const guint64 now = rs_load(&place->state->place[second]);
-	const guint64 before = rs_load(&place->state->place[second ^ 1]);
+	const guint64 change = rs_shape_change(shape);
+	const guint64 now = rs_load(&place->state->place[change & 1]);
+	const guint64 before = rs_load(&place->state->place[(change & 1) ^ 1]);
 	RsTraceRingSpan *old = &out->before;
 
 	*old = (RsTraceRingSpan){0};
 	/* An agent that knows nothing of shapes, or one that lies. */
-	if (!place->room || !take_span(place, shape, now, &out->now))
-		out->now = (RsTraceRingSpan){.pages = place->pages, .n_pages = place->first_pages};
+	if (!place->room || !take_span(place, change, now, &out->now))
+		out->now = (RsTraceRingSpan){.pages = place->first, .n_pages = place->first_pages};
 	out->now.oldest = MAX(out->now.begin, out->seq - (gint64)out->now.n_pages + 1);
-	if (!out->now.begin ||
-	    !take_span(place, RS_SHAPE(second ^ 1, before & RS_SHAPE_LOG_MASK), before, old))
+	if (!out->now.begin || !change || !take_span(place, change - 1, before, old))
 		return;
 	old->oldest = MAX(old->begin, out->now.begin - (gint64)old->n_pages);
 	old->oldest = MAX(old->oldest,

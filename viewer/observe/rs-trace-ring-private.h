@@ -19,10 +19,11 @@
 typedef struct {
 	const struct rs_ring_state *state; /* guest memory */
 	struct rs_ring_ctl *ctl;           /* the host's, in the region */
-	const guint8 *pages;               /* guest memory, of both places */
+	const guint8 *first;               /* guest memory: the pages that it has at first */
+	const guint8 *later;               /* likewise: its two places of later changes */
 	guint page_size;
 	guint first_pages; /* that the ring has at first */
-	guint room;        /* pages of each of two places; 0: there is one */
+	guint room;        /* pages of each of the later places; 0: there are none */
 } RsTraceRingPlace;
 
 /* Pages from number `begin` on lie in one place, which has room for n_pages, a power of two. */

@@ -380,7 +380,8 @@ guint rs_trace_ring_bytes(const RsTraceRing *r)
 	RsTraceRingPosition at;
 
 	rs_trace_ring_locate(&r->place, &at);
-	return (guint)MIN((guint64)at.now.n_pages * r->place.page_size, G_MAXUINT32);
+	return (guint)MIN(((guint64)at.now.n_pages + at.before.n_pages) * r->place.page_size,
+			  G_MAXUINT32);
 }
 
 void rs_trace_ring_stats(const RsTraceRing *r, RsTraceRingStats *out)

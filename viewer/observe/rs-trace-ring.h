@@ -98,7 +98,7 @@ guint64 rs_trace_ring_pending_loss(RsTraceRing *ring);
  * more before sleeping: a record that came in between does not ring the doorbell.
  */
 void rs_trace_ring_arm(RsTraceRing *ring, guint bytes);
-/* How many bytes of pages the ring has now. */
+/* How many bytes of pages the ring has now, also of those that it is leaving. */
 guint rs_trace_ring_bytes(const RsTraceRing *ring);
 
 typedef struct {

@@ -58,7 +58,7 @@ typedef struct {
 struct _RsTraceSource {
 	const RsTraceSourceOps *ops;
 	guint n_rings;
-	guint ring_pages; /* pages that a ring may hold at once */
+	guint ring_pages; /* pages that a ring may hold at once, now; may change in each round */
 	guint page_size;  /* bytes of each */
 };
 

@@ -115,8 +115,8 @@ struct rs_region_header { /* H */
 	uint64_t doorbell_addr;
 	uint64_t origin_ns; /* host's CLOCK_MONOTONIC where trace times are 0 */
 	/*
-	 * Since 1.3: pages of each of the two places of a ring, a power of two, ring_pages..MAX. 0:
-	 * each ring has one place of ring_pages, and keeps that number.
+	 * Since 1.3: pages of each of the two places that a ring may go to, a power of two,
+	 * ring_pages..MAX. 0: there are none, and each ring keeps ring_pages.
 	 */
 	uint32_t ring_room;
 	uint32_t reserved0;
@@ -132,11 +132,19 @@ RS_ASSERT_OFFSET(struct rs_region_header, section, 128);
 RS_STATIC_ASSERT(offsetof(struct rs_region_header, section) >= RS_REGION_HEADER_MIN_SIZE,
 		 "least size of the header's fields");
 
-/* Bytes from one ring's pages to those of the next one. */
-static inline uint64_t rs_region_ring_bytes(const struct rs_region_header *header)
+/*
+ * Where in RS_SEC_RINGS the pages of a ring lie that it has after `change` changes: at first one
+ * behind the other, as an agent older than 1.3 has them; behind those of all rings, two places for
+ * each ring, of which the n-th change leads to place n % 2.
+ */
+static inline uint64_t rs_region_place_offset(const struct rs_region_header *header, uint32_t ring,
+					      uint64_t change)
 {
-	uint64_t pages = header->ring_room ? 2ull * header->ring_room : header->ring_pages;
+	uint64_t pages = (uint64_t)ring * header->ring_pages;
 
+	if (change)
+		pages = (uint64_t)header->ring_count * header->ring_pages +
+			(2ull * ring + (change & 1)) * header->ring_room;
 	return pages * header->ring_page_size;
 }
 
@@ -151,7 +159,8 @@ static inline bool rs_region_room_fits(const struct rs_region_header *header)
 /* Bytes of RS_SEC_RINGS at least. */
 static inline uint64_t rs_region_rings_size(const struct rs_region_header *header)
 {
-	return header->ring_count * rs_region_ring_bytes(header);
+	return header->ring_count * ((uint64_t)header->ring_pages + 2ull * header->ring_room) *
+	       header->ring_page_size;
 }
 
 /*

@@ -13,9 +13,9 @@
  * Page `seq` lies at slot seq % pages of the ring's place. Before the first record the word is
  * { records 0, page -1, offset full }.
  *
- * Since 1.3 a ring may have two places, of which it is in one, and the number of its pages may
- * change while producers write: see docs/adr/0035-ring-size.md. What a ring has, or is to have, is
- * its shape. The place of its n-th change is n % 2.
+ * Since 1.3 a ring may have two more places to go to, and the number of its pages may change while
+ * producers write: see docs/adr/0035-ring-size.md. What a ring has, or is to have, is its shape.
+ * Its n-th change leads to place n % 2: see rs_region_place_offset().
  *
  *     bits  0..4   log2 of the number of pages
  *     bits  5..63  change  how often the number has changed
@@ -72,7 +72,7 @@ static inline uint64_t rs_shape_change(uint64_t shape)
 }
 
 /*
- * What a place of a ring holds, or held last.
+ * What a place of a ring holds, or held last. That of change 0 counts as place 0.
  *
  *     bits  0..15  the low bits of the shape with which the ring came there; 0: it never did
  *     bits 16..63  begin  number of the first page there

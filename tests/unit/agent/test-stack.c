@@ -134,7 +134,7 @@ static uint32_t last_stack(uint64_t out[RS_STACK_MAX])
 
 	for (uint32_t i = 0; i < region->header.ring_count; i++) {
 		struct rs_ring ring = rs_ring_at(&rs_core.rings, i);
-		const guint8 *page = ring.pages;
+		const guint8 *page = (const guint8 *)rs_ring_page(&ring, ring.state->shape, 0);
 		RsTracePageWalk now;
 		uint32_t end = rs_word_offset(ring.state->word) * 8;
 		RsTracePageItem item;

@@ -39,7 +39,7 @@ static const struct {
 	{RS_SEC_CMDLINE, TRUE, 512, 1u << 20, 4},
 	{RS_SEC_REQUEST, TRUE, 4096, 65536, 2},
 	{RS_SEC_RING_STATE, FALSE, RS_RING_STATE_MIN_SIZE, 1024, 2},
-	{RS_SEC_RINGS, FALSE, 4096, 2 * 1024u * 65536, 2 * RS_RING_PAGES_MIN},
+	{RS_SEC_RINGS, FALSE, 4096, 3 * 1024u * 65536, 2 * RS_RING_PAGES_MIN},
 };
 
 /* Gives each section the bytes of its elements. The next one follows it after `gap`. */

@@ -62,7 +62,7 @@ static void set_rings(struct rs_region_header *h, guint rings, guint pages, guin
 	h->section[RS_SEC_RINGS].stride = page_size;
 }
 
-/* Two rings of 4 pages, with two places each that have room for so many, and `pages` in all. */
+/* Two rings of 4 pages, with two more places each that have room for so many; `pages` in all. */
 static void set_room(struct rs_region_header *h, guint room, guint pages)
 {
 	set_rings(h, 2, 4, 4096);
@@ -73,13 +73,13 @@ static void set_room(struct rs_region_header *h, guint room, guint pages)
 static void test_room(void)
 {
 	FITTED(TRUE, set_room(&h, 0, 2 * 4));
-	FITTED(TRUE, set_room(&h, 4, 2 * 2 * 4));
-	FITTED(TRUE, set_room(&h, 8, 2 * 2 * 8));
-	FITTED(FALSE, set_room(&h, 8, 2 * 2 * 8 - 1));
+	FITTED(TRUE, set_room(&h, 4, 2 * (4 + 2 * 4)));
+	FITTED(TRUE, set_room(&h, 8, 2 * (4 + 2 * 8)));
+	FITTED(FALSE, set_room(&h, 8, 2 * (4 + 2 * 8) - 1));
 	FITTED(FALSE, set_room(&h, 2, 2 * 4));
-	FITTED(FALSE, set_room(&h, 6, 2 * 2 * 6));
-	FITTED(TRUE, set_room(&h, 65536, 2 * 2 * 65536));
-	FITTED(FALSE, set_room(&h, 131072, 2 * 2 * 131072));
+	FITTED(FALSE, set_room(&h, 6, 2 * (4 + 2 * 6)));
+	FITTED(TRUE, set_room(&h, 65536, 2 * (4 + 2 * 65536)));
+	FITTED(FALSE, set_room(&h, 131072, 2 * (4 + 2 * 131072)));
 	FITTED(FALSE, set_room(&h, G_MAXUINT32, 2 * 2 * 8));
 	FITTED(FALSE, set_room(&h, 1u << 31, 2 * 2 * 8));
 }

@@ -88,7 +88,7 @@ static void test_room_to_grow(void)
 	check_real(wish.size, &got);
 	g_assert_cmpint(rs_region_lay_out(&got.main, &header, &err), ==, 0);
 	g_assert_cmpuint(header.ring_room, ==, 512);
-	g_assert_cmpuint(rs_region_rings_size(&header), ==, 2u * 2 * (2u << 20));
+	g_assert_cmpuint(rs_region_rings_size(&header), ==, 2u * ((1u << 20) + 2 * (2u << 20)));
 	wish.ring_max = 8u << 20;
 	g_assert_cmpint(rs_region_fit(&wish, &got, &err), ==, -ENOSPC);
 	wish.ring_max = 1u << 30;
