@@ -681,6 +681,10 @@ def test_words():
         for wrong in (SOME[:-1] + 'w', SOME.split(':')[1][1:]):
             r = rs(*args, wrong)
             check(r.code == 3 and f"did you mean '{SOME}'?" in r.err, f'{args[0]} {wrong}: {r.err}')
+    far = f'a-source-of-a-long-name/{SOME[:-1]}w'
+    for args in (['list', '-s', 'd1', far], ['hist', '-s', 'd1', far, 'x']):
+        r = rs(*args)
+        check(r.code == 3 and f"did you mean '{SOME}'?" in r.err, f'{args[0]}, of some source: {r.err}')
     r = rs('enable', 'd1', SOME[:-1] + '?' + 'x')
     check(r.code == 3 and 'did you mean' not in r.err, f'a glob has no nearest name: {r.err}')
     check(rs('stop', 'q').code == 0, 'stop of a dead session')
