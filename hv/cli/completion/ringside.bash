@@ -44,6 +44,57 @@ _ringside_domains()
 	timeout 2 virsh ${uri:+-c "$uri"} list --all --name 2>/dev/null </dev/null
 }
 
+# Triggers of the session: their numbers.
+_ringside_triggers()
+{
+	local session
+	session=$(_ringside_session)
+	ringside trigger ${session:+-s "$session"} 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }'
+}
+
+# COMPREPLY: those of the words $1 that begin with $2. They may have colons.
+_ringside_words()
+{
+	COMPREPLY=($(compgen -W "$1" -- "$2"))
+	declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$2"
+}
+
+# COMPREPLY: also the files that begin with $1 and are no programs.
+_ringside_texts()
+{
+	local file
+	compopt -o filenames 2>/dev/null
+	while IFS= read -r file; do
+		[ -d "$file" ] || [ ! -x "$file" ] && COMPREPLY+=("$file")
+	done < <(compgen -f -- "$1")
+}
+
+# Sessions, if none is named yet.
+_ringside_names()
+{
+	[ -n "$(_ringside_session)" ] || ringside ps -q 2>/dev/null
+}
+
+# What follows "--do ACTION=". The shell takes that for three words, and for two if nothing follows.
+# Uses cur, words and cword. False: that is not what is typed.
+_ringside_argument()
+{
+	local equals=$((cword - 1)) value=$cur
+	if [ "$cur" = = ]; then
+		equals=$cword
+		value=
+	fi
+	[ "$equals" -ge 4 ] && [ "${words[equals]}" = = ] || return 1
+	case ${words[equals - 2]} in
+	-d | --do) ;;
+	*) return 1 ;;
+	esac
+	case ${words[equals - 1]} in
+	enable | disable) _ringside_words "$(_ringside_events)" "$value" ;;
+	snapshot) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$value")) ;;
+	esac
+}
+
 _ringside()
 {
 	local cur prev words cword verb
@@ -60,6 +111,7 @@ _ringside()
 		return
 	fi
 	verb=${words[1]}
+	[ "$verb" != trigger ] || ! _ringside_argument || return
 	case $prev in
 	-s | --session) COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")); return ;;
 	-e | --events)
@@ -74,10 +126,20 @@ _ringside()
 		;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--format) COMPREPLY=($(compgen -W "human tap junit github" -- "$cur")); return ;;
-	--profile) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--profile) _ringside_texts "$cur"; return ;;
 	--mode) COMPREPLY=($(compgen -W "overwrite drop" -- "$cur")); return ;;
 	--owner) COMPREPLY=($(compgen -W "host guest" -- "$cur")); return ;;
 	-d | --do) COMPREPLY=($(compgen -W "pause freeze snapshot snapshot= stack stack= enable= disable=" -- "$cur")); return ;;
+	-r | --remove)
+		if [ "$verb" = trigger ]; then
+			_ringside_words "all $(_ringside_triggers)" "$cur"
+			return
+		fi
+		;;
+	--size)
+		# That of a ring is a number.
+		[ "$verb" != ring ] || return
+		;;
 	--on) COMPREPLY=($(compgen -W "panic reset signal event=" -- "$cur")); return ;;
 	-b | --by)
 		# That of report is a field.
@@ -110,11 +172,13 @@ _ringside()
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
-	apply) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur")) ;;
+	apply)
+		COMPREPLY=($(compgen -W "$(_ringside_names)" -- "$cur"))
+		_ringside_texts "$cur"
+		;;
 	run | report | diff | export | test) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")) ;;
 	enable | disable | filter | format | hist | list | trigger)
-		COMPREPLY=($(compgen -W "$(_ringside_events) $(ringside ps -q 2>/dev/null)" -- "$cur"))
-		declare -F __ltrim_colon_completions >/dev/null && __ltrim_colon_completions "$cur"
+		_ringside_words "$(_ringside_events) $(_ringside_names)" "$cur"
 		;;
 	prepare) COMPREPLY=($(compgen -W "$(_ringside_domains)" -- "$cur")) ;;
 	attach)
@@ -122,7 +186,7 @@ _ringside()
 			$(_ringside_domains)" -- "$cur"))
 		;;
 	trace | top | record | snapshot | ktrace | kdump | engine | stat | ring | inject | stop | pause | resume)
-		COMPREPLY=($(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
+		COMPREPLY=($(compgen -W "$(_ringside_names)" -- "$cur"))
 		;;
 	esac
 }
