@@ -5,6 +5,7 @@
 #include "filter/filter.h"
 #include "session/event_glob.h"
 #include <ringside/region.h>
+#include <gio/gio.h>
 #include <string.h>
 
 /* What is being read. */
@@ -25,12 +26,13 @@ static void free_item(gpointer data)
 	g_free(item);
 }
 
-static struct rs_profile_item *add(GPtrArray *items, const char *group, const char *key)
+static struct rs_profile_item *add(GPtrArray *items, const char *group, const char *key, guint nth)
 {
 	struct rs_profile_item *item = g_new0(struct rs_profile_item, 1);
 
 	item->group = g_strdup(group);
 	item->key = key;
+	item->nth = nth;
 	g_ptr_array_add(items, item);
 	return item;
 }
@@ -70,14 +72,6 @@ static char *without_blanks(const char *list)
 	return g_strjoinv(",", parts);
 }
 
-static bool check_glob(const struct reading *r, const char *group, const char *key,
-		       const char *glob)
-{
-	struct rs_error err = {0};
-
-	return !rs_event_glob_check(glob, &err) || blame(r, group, key, err.message);
-}
-
 /* The events of a filter or a trigger, to be freed. NULL: it was blamed. */
 static char *take_glob(const struct reading *r, const char *group, const char *key)
 {
@@ -87,8 +81,10 @@ static char *take_glob(const struct reading *r, const char *group, const char *k
 	if (!list)
 		return NULL;
 	glob = without_blanks(list);
-	if (!check_glob(r, group, key, glob))
+	if (rs_event_glob_check(glob, &err)) {
+		blame(r, group, key, err.message);
 		return NULL;
+	}
 	if (!rs_event_glob_check_names(glob, &err))
 		return g_steal_pointer(&glob);
 	blame(r, group, key,
@@ -107,6 +103,14 @@ static bool check_expression(const struct reading *r, const char *group, const c
 	return false;
 }
 
+/* Of an expression, to be freed. NULL: the group has none. */
+static char *place_of(const RsTraceSpec *spec, const char *group)
+{
+	const guint line = rs_trace_spec_line(spec, group, "if");
+
+	return line ? g_strdup_printf("%s:%u", rs_trace_spec_path(spec), line) : NULL;
+}
+
 /* ---- [events] ---- */
 
 static bool take_globs(const struct reading *r, const char *key, GPtrArray *items)
@@ -120,15 +124,17 @@ static bool take_globs(const struct reading *r, const char *key, GPtrArray *item
 		return false;
 	if (!*lists)
 		return blame(r, "events", key, "there is nothing here");
-	for (char **list = lists; *list; list++) {
-		g_autofree char *plain = without_blanks(*list);
+	for (guint n = 0; lists[n]; n++) {
+		g_autofree char *plain = without_blanks(lists[n]);
 		g_auto(GStrv) globs = rs_trace_event_glob_split(plain);
+		struct rs_error err = {0};
 
-		for (char **glob = globs; *glob; glob++) {
-			if (!check_glob(r, "events", key, *glob))
-				return false;
-			add(items, "events", key)->glob = g_strdup(*glob);
+		if (rs_event_glob_check(plain, &err) || rs_event_glob_check_names(plain, &err)) {
+			rs_trace_spec_blame_nth(r->spec, "events", key, n, err.message, r->error);
+			return false;
 		}
+		for (char **glob = globs; *glob; glob++)
+			add(items, "events", key, n)->glob = g_strdup(*glob);
 	}
 	return true;
 }
@@ -143,7 +149,7 @@ static bool take_filter(const struct reading *r, const char *group)
 
 	if (!expression || !check_expression(r, group, expression))
 		return false;
-	item = add(r->profile->filters, group, "if");
+	item = add(r->profile->filters, group, "events", 0);
 	item->glob = g_steal_pointer(&glob);
 	item->expression = g_steal_pointer(&expression);
 	return true;
@@ -188,7 +194,8 @@ static bool take_trigger(const struct reading *r, const char *group)
 		return false;
 	if (rs_trigger_text_new(glob, expression, (const char *const *)actions, count, &text, &err))
 		return blame(r, group, "do", err.message);
-	add(r->profile->triggers, group, "do")->trigger = text;
+	text->place = place_of(r->spec, group);
+	add(r->profile->triggers, group, "on", 0)->trigger = text;
 	return true;
 }
 
@@ -274,9 +281,36 @@ struct rs_profile *rs_profile_take(const char *path, int *code)
 	struct rs_profile *profile = rs_profile_load(path, &error);
 	const bool wrong = g_error_matches(error, RS_TRACE_SPEC_ERROR, RS_TRACE_SPEC_ERROR_WRONG);
 
-	if (!profile)
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND))
+		*code = rs_cli_fail(RS_CLI_FAILED, "there is no file '%s'", path);
+	else if (!profile)
 		*code = rs_cli_fail(wrong ? RS_CLI_USAGE : RS_CLI_FAILED, "%s", error->message);
 	return profile;
+}
+
+void rs_profile_blame(const struct rs_profile *profile, const struct rs_profile_item *item,
+		      enum rs_profile_part part, guint nth, const char *message, GError **error)
+{
+	switch (part) {
+	case RS_PROFILE_GLOB:
+		/* Only those of [events] are lists with semicolons. */
+		if (item->expression || item->trigger)
+			break;
+		rs_trace_spec_blame_nth(profile->spec, item->group, item->key, item->nth, message,
+					error);
+		return;
+	case RS_PROFILE_DO:
+		rs_trace_spec_blame_nth(profile->spec, item->group, "do", nth, message, error);
+		return;
+	case RS_PROFILE_IF:
+	case RS_PROFILE_ALL:
+		break;
+	}
+	rs_trace_spec_blame(profile->spec, item->group,
+			    part == RS_PROFILE_GLOB ? item->key
+			    : part == RS_PROFILE_IF ? "if"
+						    : NULL,
+			    error, "%s", message);
 }
 
 /* Puts `items` before the texts that are there, as options have them. */
@@ -299,6 +333,19 @@ static void prepend(const GPtrArray *items, char ***texts)
 		*texts = g_strv_builder_end(all);
 }
 
+static char **places_of(const struct rs_profile *profile)
+{
+	g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+
+	for (guint i = 0; i < profile->filters->len; i++) {
+		const struct rs_profile_item *item = profile->filters->pdata[i];
+		g_autofree char *place = place_of(profile->spec, item->group);
+
+		g_strv_builder_add(all, place);
+	}
+	return g_strv_builder_end(all);
+}
+
 int rs_profile_add(const char *path, const struct rs_profile_options *options)
 {
 	int code = RS_CLI_OK;
@@ -310,6 +357,7 @@ int rs_profile_add(const char *path, const struct rs_profile_options *options)
 	prepend(profile->enables, options->enable);
 	prepend(profile->disables, options->disable);
 	prepend(profile->filters, options->filters);
+	*options->places = places_of(profile);
 	for (guint i = 0; i < profile->triggers->len; i++) {
 		struct rs_profile_item *item = profile->triggers->pdata[i];
 

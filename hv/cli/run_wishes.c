@@ -60,15 +60,22 @@ static void note(struct rs_run_wishes *wishes, const char *glob)
 	g_ptr_array_add(wishes->wanted, wanted);
 }
 
-static int ask_filter(struct rs_run_wishes *wishes, const char *text, struct rs_error *err)
+static int ask_filter(struct rs_run_wishes *wishes, const char *text, const char *place,
+		      struct rs_error *err)
 {
 	g_autofree char *glob = NULL, *expression = NULL;
+	struct rs_session_ask filter;
 	int ret = rs_session_split_filter(text, &glob, &expression, err);
 
 	if (ret)
 		return ret;
 	note(wishes, glob);
-	ret = rs_session_set_filter(wishes->session, RS_OWNER_HOST, glob, expression, NULL, err);
+	filter = (struct rs_session_ask){.owner = RS_OWNER_HOST,
+					 .kind = RS_ASK_FILTER,
+					 .glob = glob,
+					 .expression = expression,
+					 .place = place};
+	ret = rs_session_ask(wishes->session, &filter, NULL, err);
 	if (!ret)
 		rs_cli_tell_doubt(expression);
 	return ret;
@@ -86,12 +93,16 @@ static void note_triggers(struct rs_run_wishes *wishes)
 int rs_run_wishes_ask(struct rs_run_wishes *wishes, struct rs_error *err)
 {
 	const struct rs_runner_config *config = wishes->config;
+	char **place = config->places;
 	int ret = 0;
 
 	for (char **glob = config->enable; glob && *glob; glob++)
 		note(wishes, *glob);
-	for (char **text = config->filters; text && *text && !ret; text++)
-		ret = ask_filter(wishes, *text, err);
+	for (char **text = config->filters; text && *text && !ret; text++) {
+		ret = ask_filter(wishes, *text, place && *place ? *place : NULL, err);
+		if (place && *place)
+			place++;
+	}
 	note_triggers(wishes);
 	for (char **glob = config->enable; glob && *glob && !ret; glob++) {
 		const struct rs_session_ask enable = {.owner = RS_OWNER_HOST,

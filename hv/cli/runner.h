@@ -22,9 +22,10 @@ struct rs_runner_config {
 	uint32_t stack;                       /* frames of call stacks that they get; 0: none */
 	char **disable;                       /* globs, after all of `enable`; NULL: none */
 	char **filters;                       /* "GLOB: EXPR"; NULL: none */
-	char **faults;                        /* checked by rs_run_faults_check(); NULL: none */
-	GPtrArray *triggers;                  /* of rs_trigger_texts_new(); NULL: none */
-	int mode; /* of the rings: RS_MODE_*; RS_PROFILE_ANY_MODE: as they are */
+	char **places;       /* "FILE:LINE" of the first of them, for messages; NULL: none */
+	char **faults;       /* checked by rs_run_faults_check(); NULL: none */
+	GPtrArray *triggers; /* of rs_trigger_texts_new(); NULL: none */
+	int mode;            /* of the rings: RS_MODE_*; RS_PROFILE_ANY_MODE: as they are */
 	bool json;
 	struct rs_printer_style style; /* of text */
 	struct rs_line_time *time;     /* of text */

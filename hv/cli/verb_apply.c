@@ -50,21 +50,39 @@ struct applying {
 	GArray *added; /* of guint32: triggers */
 };
 
-/* Takes `error` over. Returns an exit code. */
-static int blame(const struct applying *a, const struct rs_profile_item *item, GError *error)
+/* `nth`: of the actions. Takes `error` over. Returns an exit code. */
+static int blame_part(const struct applying *a, const struct rs_profile_item *item,
+		      enum rs_profile_part part, guint nth, GError *error)
 {
-	const bool is_missing = g_error_matches(error, RS_TRACE_SESSION_ERROR,
-						RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT);
+	g_autofree char *message = NULL;
 	g_autoptr(GError) shown = NULL;
-	int code;
+	bool is_missing;
 
 	rs_trace_client_fix_error(&error);
-	rs_trace_spec_blame(a->profile->spec, item->group, item->key, &shown, "%s%s",
-			    error->message, is_missing ? " (--ahead keeps it for what comes)" : "");
+	is_missing = g_error_matches(error, RS_TRACE_SESSION_ERROR,
+				     RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT);
+	message = g_strconcat(error->message,
+			      is_missing ? " (--ahead keeps it for what comes)" : NULL, NULL);
+	rs_profile_blame(a->profile, item, part, nth, message, &shown);
 	g_free(error->message);
 	error->message = g_strdup(shown->message);
-	code = rs_cli_fail_gerror(error);
-	return code;
+	return rs_cli_fail_gerror(error);
+}
+
+/* The same; which part it is of a filter, a trigger or a glob, the error tells. */
+static int blame(const struct applying *a, const struct rs_profile_item *item, GError *error)
+{
+	enum rs_profile_part part = RS_PROFILE_GLOB;
+
+	rs_trace_client_fix_error(&error);
+	if (g_error_matches(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BAD_FILTER))
+		part = RS_PROFILE_IF;
+	else if (!g_error_matches(error, RS_TRACE_SESSION_ERROR,
+				  RS_TRACE_SESSION_ERROR_NO_SUCH_EVENT))
+		part = item->expression ? RS_PROFILE_IF
+		       : item->trigger  ? RS_PROFILE_ALL
+					: RS_PROFILE_GLOB;
+	return blame_part(a, item, part, 0, error);
 }
 
 /* ---- trying ---- */
@@ -83,14 +101,15 @@ static GVariant *trial_options(const struct applying *a)
 }
 
 /* Whether an event matches. */
-static int try_glob(const struct applying *a, const struct rs_profile_item *item, const char *glob)
+static int try_glob(const struct applying *a, const struct rs_profile_item *item,
+		    enum rs_profile_part part, guint nth, const char *glob)
 {
 	GError *error = NULL;
 
 	if (rs_dbus_session1_call_disable_sync(a->session, glob, trial_options(a), NULL, NULL, NULL,
 					       NULL, NULL, &error))
 		return RS_CLI_OK;
-	return blame(a, item, error);
+	return blame_part(a, item, part, nth, error);
 }
 
 static int try_filter(const struct applying *a, const struct rs_profile_item *item,
@@ -110,13 +129,25 @@ static int try_trigger(const struct applying *a, const struct rs_profile_item *i
 	int code;
 
 	code = text->expression ? try_filter(a, item, text->glob, text->expression)
-				: try_glob(a, item, text->glob);
+				: try_glob(a, item, RS_PROFILE_GLOB, 0, text->glob);
 	for (guint i = 0; i < text->actions->len && code == RS_CLI_OK; i++) {
 		const struct rs_trigger_action *action =
 			&g_array_index(text->actions, struct rs_trigger_action, i);
 
 		if (action->act == RS_TRIGGER_ENABLE || action->act == RS_TRIGGER_DISABLE)
-			code = try_glob(a, item, action->arg);
+			code = try_glob(a, item, RS_PROFILE_DO, i, action->arg);
+	}
+	return code;
+}
+
+static int try_globs(const struct applying *a, const GPtrArray *items)
+{
+	int code = RS_CLI_OK;
+
+	for (guint i = 0; i < items->len && code == RS_CLI_OK; i++) {
+		const struct rs_profile_item *item = items->pdata[i];
+
+		code = try_glob(a, item, RS_PROFILE_GLOB, 0, item->glob);
 	}
 	return code;
 }
@@ -131,12 +162,10 @@ static int try_all(const struct applying *a)
 
 		code = try_filter(a, item, item->glob, item->expression);
 	}
-	for (guint i = 0; i < p->enables->len && code == RS_CLI_OK; i++)
-		code = try_glob(a, p->enables->pdata[i],
-				((const struct rs_profile_item *)p->enables->pdata[i])->glob);
-	for (guint i = 0; i < p->disables->len && code == RS_CLI_OK; i++)
-		code = try_glob(a, p->disables->pdata[i],
-				((const struct rs_profile_item *)p->disables->pdata[i])->glob);
+	if (code == RS_CLI_OK)
+		code = try_globs(a, p->enables);
+	if (code == RS_CLI_OK)
+		code = try_globs(a, p->disables);
 	for (guint i = 0; i < p->triggers->len && code == RS_CLI_OK; i++)
 		code = try_trigger(a, p->triggers->pdata[i]);
 	return code;

@@ -345,6 +345,7 @@ static int add_profile(struct options *o)
 	const struct rs_profile_options options = {.enable = &runner->enable,
 						   .disable = &runner->disable,
 						   .filters = &runner->filters,
+						   .places = &runner->places,
 						   .triggers = runner->triggers,
 						   .mode = &runner->mode};
 
@@ -476,6 +477,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	g_strfreev(runner->disable);
 	g_strfreev(runner->enable);
 	g_strfreev(runner->filters);
+	g_strfreev(runner->places);
 	g_strfreev(runner->faults);
 	g_strfreev(o.trigger_lines);
 	g_ptr_array_unref(runner->triggers);

@@ -15,7 +15,7 @@
 
 /* Options of the session, and not of one source. */
 struct options {
-	char **enable, **disable, **filters, **faults, **trigger_lines;
+	char **enable, **disable, **filters, **places, **faults, **trigger_lines;
 	GPtrArray *triggers; /* of rs_trigger_texts_new() */
 	char *profile;
 	int mode; /* of the rings, by the profile */
@@ -47,6 +47,7 @@ static int run_session(struct options *o, GArray *sources, struct rs_background 
 		.stack = (uint32_t)o->stack,
 		.symbols = &o->symbols,
 		.filters = o->filters,
+		.places = o->places,
 		.faults = o->faults,
 		.triggers = o->triggers,
 		.json = o->json,
@@ -162,6 +163,7 @@ static int add_profile(struct options *o)
 	const struct rs_profile_options options = {.enable = &o->enable,
 						   .disable = &o->disable,
 						   .filters = &o->filters,
+						   .places = &o->places,
 						   .triggers = o->triggers,
 						   .mode = &o->mode};
 
@@ -336,6 +338,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = prepare_and_run(verb, &o, args);
 	g_strfreev(o.enable);
 	g_strfreev(o.filters);
+	g_strfreev(o.places);
 	g_strfreev(o.faults);
 	rs_cli_choice_clear(&o.choice);
 	rs_trace_selection_free(o.view);

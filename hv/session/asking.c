@@ -44,7 +44,7 @@ struct rs_asking {
 	struct rs_session *session;
 	struct asker asker;
 	enum rs_session_ask_kind kind;
-	char *glob, *expression;
+	char *glob, *expression, *place;
 	uint32_t stack; /* of RS_ASK_ENABLE */
 	bool ahead;
 	struct rs_filters *filters; /* of `expression`; NULL: none */
@@ -138,6 +138,7 @@ static void add_rule(const struct rs_asking *asking, bool met)
 		rule->met = met;
 		rule->stack = asking->stack;
 		rule->early = !asking->session->started;
+		rule->place = g_strdup(asking->place);
 	}
 }
 
@@ -471,7 +472,7 @@ static int check(const struct rs_asking *asking, struct rs_error *err)
 	if (!has_glob(asking->kind))
 		return 0;
 	if (asking->expression && rs_filter_check(asking->expression, &why))
-		return rs_filter_failed(asking->expression, &why, err);
+		return rs_filter_failed(asking->place, asking->expression, &why, err);
 	if (asking->stack > RS_STACK_MAX)
 		return rs_error_set(err, EINVAL, "a call stack has at most %u frames",
 				    RS_STACK_MAX);
@@ -512,7 +513,7 @@ static int begin(struct rs_asking *asking, struct rs_error *err)
 	else if (has_glob(asking->kind))
 		refresh(asking);
 	if (asking->expression && rs_filters_new(asking->expression, &asking->filters, &why))
-		return rs_filter_failed(asking->expression, &why, err);
+		return rs_filter_failed(asking->place, asking->expression, &why, err);
 	return 0;
 }
 
@@ -543,7 +544,7 @@ static int look_for_names(const struct rs_asking *asking, struct rs_error *err)
 			g_ptr_array_add(events, (gpointer)rs_plan(plans, k)->event);
 	}
 	ret = rs_filters_look(asking->filters, &asking->session->turn, events, &why);
-	return ret < 0 ? rs_filter_failed(asking->expression, &why, err) : ret;
+	return ret < 0 ? rs_filter_failed(asking->place, asking->expression, &why, err) : ret;
 }
 
 static int compile(const struct rs_asking *asking, struct rs_plan *plan, bool alone,
@@ -562,7 +563,7 @@ static int compile(const struct rs_asking *asking, struct rs_plan *plan, bool al
 	if (ret == -E2BIG || ret == -ENOTSUP)
 		return rs_error_set(err, -ret, "%s:%s: %s", plan->event->system, plan->event->name,
 				    why.message);
-	return ret ? rs_filter_failed(asking->expression, &why, err) : 0;
+	return ret ? rs_filter_failed(asking->place, asking->expression, &why, err) : 0;
 }
 
 /* Nothing is in force yet. */
@@ -825,6 +826,7 @@ struct rs_asking *rs_asking_new(struct rs_session *session, const struct asker *
 	asking->glob = has_glob(ask->kind) ? g_strdup(ask->glob ? ask->glob : "") : NULL;
 	if (ask->kind == RS_ASK_FILTER && ask->expression)
 		asking->expression = g_strstrip(g_strdup(ask->expression));
+	asking->place = g_strdup(ask->place);
 	if (asking->expression && rs_filter_is_none(asking->expression))
 		g_clear_pointer(&asking->expression, g_free);
 	asking->parts = g_ptr_array_new_with_free_func(part_free);
@@ -847,6 +849,7 @@ void rs_asking_free(struct rs_asking *asking)
 	rs_owners_prune(asking->session->owners);
 	g_free(asking->glob);
 	g_free(asking->expression);
+	g_free(asking->place);
 	g_free(asking);
 }
 

@@ -6,12 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
-int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
+int rs_filter_failed(const char *place, const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err)
 {
 	g_autofree char *text = rs_filter_error_render(why, expression);
 
-	return rs_error_set(err, EBADMSG, "bad filter\n%s", text);
+	return rs_error_set(err, EBADMSG, "%s%sbad filter\n%s", place ? place : "",
+			    place ? ": " : "", text);
 }
 
 struct rs_filters {

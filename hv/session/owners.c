@@ -18,6 +18,7 @@ static void rule_free(gpointer data)
 	g_free(rule->glob);
 	rs_trace_event_glob_free(rule->match);
 	g_free(rule->expression);
+	g_free(rule->place);
 	g_free(rule);
 }
 
@@ -231,6 +232,7 @@ void rs_owner_copy_rules(struct rs_owner *to, const struct rs_owner *from)
 		copy->glob = g_strdup(rule->glob);
 		copy->match = NULL;
 		copy->expression = g_strdup(rule->expression);
+		copy->place = g_strdup(rule->place);
 		g_ptr_array_add(to->rules, copy);
 	}
 }

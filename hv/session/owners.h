@@ -68,6 +68,7 @@ struct rs_rule {
 	char *glob;
 	RsTraceEventGlob *match; /* compiled when it is first compared; else NULL */
 	char *expression;        /* RS_RULE_FILTER; NULL clears */
+	char *place;             /* of the expression, for messages; NULL: none */
 	uint32_t stack;          /* RS_RULE_ENABLE: frames of call stacks; 0: none */
 	bool early;              /* given before the session was started */
 	bool met;                /* an event has come for which it counts */

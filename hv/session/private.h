@@ -413,7 +413,7 @@ int rs_filters_compile(struct rs_filters *filters, const struct rs_plan *plan,
 		       const struct rs_owner *owner, bool alone, struct rs_program **program,
 		       struct rs_filter_error *why);
 /* Turns the mistake in an expression into `err`; returns -EBADMSG. */
-int rs_filter_failed(const char *expression, const struct rs_filter_error *why,
+int rs_filter_failed(const char *place, const char *expression, const struct rs_filter_error *why,
 		     struct rs_error *err);
 
 /* plan.c */

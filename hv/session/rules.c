@@ -27,7 +27,7 @@ static void tell_unfit(struct rs_source *source, const struct rs_owner *owner, s
 	rule->told = true;
 	/* Whether there is room depends on what others ask for. */
 	if (rule->early && is_start(source->session) && why->code != ENOSPC) {
-		rs_filter_failed(rule->expression, why, &err);
+		rs_filter_failed(rule->place, rule->expression, why, &err);
 		rs_session_say_failed(source->session, &err);
 		return;
 	}

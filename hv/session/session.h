@@ -346,6 +346,7 @@ struct rs_session_ask {
 	enum rs_session_ask_kind kind;
 	const char *glob;       /* ENABLE, DISABLE and FILTER */
 	const char *expression; /* FILTER; empty or NULL clears */
+	const char *place;      /* of the expression: "FILE:LINE", for messages; NULL: none */
 	/* ENABLE: how many frames of the call stack each record is to have, 0 for none. -EINVAL:
 	 * more than RS_STACK_MAX. An event gets the most that any owner wants. */
 	uint32_t stack;

@@ -35,6 +35,7 @@ void rs_trigger_text_free(struct rs_trigger_text *text)
 		return;
 	g_free(text->glob);
 	g_free(text->expression);
+	g_free(text->place);
 	g_array_unref(text->actions);
 	g_free(text);
 }
@@ -55,6 +56,7 @@ struct rs_trigger_text *rs_trigger_text_copy(const struct rs_trigger_text *text)
 
 	copy->glob = g_strdup(text->glob);
 	copy->expression = g_strdup(text->expression);
+	copy->place = g_strdup(text->place);
 	copy->actions = g_array_copy(text->actions);
 	/* Not every GLib copies that. */
 	g_array_set_clear_func(copy->actions, clear_action);

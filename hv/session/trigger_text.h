@@ -38,6 +38,7 @@ struct rs_trigger_action {
 
 struct rs_trigger_text {
 	char *glob, *expression; /* of its event; the second is NULL if there is none */
+	char *place;             /* of the expression: "FILE:LINE", for messages; NULL: none */
 	GArray *actions; /* of struct rs_trigger_action, in the order in which they are done */
 	uint64_t count;  /* how often it fires; 0: no limit */
 };

@@ -123,8 +123,10 @@ static int ask(struct rs_session *session, struct trigger *trigger, struct rs_se
 static int wish(struct rs_session *session, struct trigger *trigger, bool ahead,
 		struct rs_error *err)
 {
-	struct rs_session_ask filter = {
-		.kind = RS_ASK_FILTER, .expression = trigger->text->expression, .ahead = ahead};
+	struct rs_session_ask filter = {.kind = RS_ASK_FILTER,
+					.expression = trigger->text->expression,
+					.place = trigger->text->place,
+					.ahead = ahead};
 	struct rs_session_ask enable = {.kind = RS_ASK_ENABLE,
 					.stack = rs_trigger_text_stack(trigger->text),
 					.ahead = ahead};

@@ -221,6 +221,9 @@ def test_profile(folder):
     good = '[events]', f'enable = {OTHER}'
     for lines, code, why in (((f'[filter x]', f'events = {EVENT}', 'if = nix > 2'), 2, f'{path}:5: '),
                              (('disable = nix:nix',), 3, f'{path}:3: '),
+                             (('[filter x]', 'events = nix:nix', 'if = n > 2'), 3, f'{path}:4: '),
+                             (('[trigger x]', 'on = nix:nix', 'do = pause'), 3, f'{path}:4: '),
+                             (('[trigger x]', f'on = {EVENT}', 'if = nix > 2', 'do = pause'), 2, f'{path}:5: '),
                              (('[trigger x]', f'on = {EVENT}', 'do = enable=nix:nix'), 3, f'{path}:5: '),
                              (('[trigger x]', f'on = {EVENT}', 'do = pausee'), 2, f'{path}:5: '),
                              (('[ring]', 'mode = up'), 2, f'{path}:4: ')):
@@ -257,7 +260,13 @@ def test_profile(folder):
     check(rs('stop', 'c').code == 0, 'stop')
     s.end()
     r = rs('run', '--profile', '/nowhere', GUEST.split()[0])
-    check(r.code == 1 and '/nowhere' in r.err, f'a file that is not there: {r}')
+    check(r.code == 1 and "no file '/nowhere'" in r.err, f'a file that is not there: {r}')
+    # Fields are known once the guest reports.
+    for lines, line in ((('[filter x]', f'events = {EVENT}', 'if = nix > 2'), 3),
+                        (('[trigger x]', f'on = {EVENT}', 'if = nix > 2', 'do = pause'), 3)):
+        write(*lines)
+        r = rs(*arguments('d', '-q', '-f', f'{OTHER}: CPU >= 0', '--profile', path))
+        check(r.code == 2 and f'{path}:{line}: bad filter' in r.err, f'{lines}: {r}')
 
 
 def settings(name):

@@ -15,7 +15,8 @@ G_DEFINE_QUARK(rs-trace-spec-error-quark, rs_trace_spec_error)
 /* Where something stands: a line from 1 on, and bytes of it. */
 typedef struct {
 	guint line;
-	guint at, length;
+	guint at, length;         /* of a group, or of a key's value */
+	guint key_at, key_length; /* of the key itself */
 } Place;
 
 /* All but what is of one case is shared by the cases. */
@@ -156,6 +157,16 @@ void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const 
 	blame_place(spec->path, line, &place, error, message);
 }
 
+/* That there is this key at all: the caret is below its name. */
+static void blame_key(const RsTraceSpec *spec, const char *group, const char *key,
+		      const char *message, GError **error)
+{
+	const Place *value = find_place(spec, group, key);
+	const Place name = {.line = value->line, .at = value->key_at, .length = value->key_length};
+
+	blame_place(spec->path, line_at(spec, name.line), &name, error, message);
+}
+
 /* ---- lines ---- */
 
 /* GKeyFile tells no lines, and takes a second group of a name for a part of the first. */
@@ -215,7 +226,12 @@ static gboolean note_key(RsTraceSpec *spec, guint number, const char *group, GEr
 	while (length && g_ascii_isspace(line[value + length - 1]))
 		length--;
 	return note(spec, g_strconcat(group, "\n", key, NULL),
-		    (Place){.line = number, .at = value, .length = (guint)MAX(length, 1)}, error);
+		    (Place){.line = number,
+			    .at = value,
+			    .length = (guint)MAX(length, 1),
+			    .key_at = at,
+			    .key_length = (guint)strlen(key)},
+		    error);
 }
 
 static gboolean note_places(RsTraceSpec *spec, GError **error)
@@ -239,7 +255,7 @@ static gboolean note_places(RsTraceSpec *spec, GError **error)
 static gboolean check_key(const RsTraceSpec *spec, const char *group, const char *const *keys,
 			  const char *key, GError **error)
 {
-	g_autofree char *clean = rs_trace_escape(key, -1, NULL);
+	g_autofree char *clean = rs_trace_escape(key, -1, NULL), *message = NULL;
 	g_autoptr(GString) all = g_string_new(NULL);
 
 	for (const char *const *one = keys; *one; one++) {
@@ -247,8 +263,8 @@ static gboolean check_key(const RsTraceSpec *spec, const char *group, const char
 			return TRUE;
 		g_string_append_printf(all, "%s%s", all->len ? ", " : "", *one);
 	}
-	rs_trace_spec_blame(spec, group, key, error, "there is no key '%s' here, but %s", clean,
-			    all->str);
+	message = g_strdup_printf("there is no key '%s' here, but %s", clean, all->str);
+	blame_key(spec, group, key, message, error);
 	return FALSE;
 }
 
@@ -319,6 +335,43 @@ static GStrv split_list(const char *value)
 			g_strv_builder_add(list, part);
 	}
 	return g_strv_builder_end(list);
+}
+
+/* Where the nth part of a list is that split_list() makes of `value`. NULL: there is none. */
+static const char *find_part(const char *value, guint nth, guint *length)
+{
+	for (const char *end = value; *end; value = end + 1) {
+		const char *begin = value + strspn(value, " \t\r");
+
+		end = end_of_part(value);
+		*length = (guint)(end - MIN(begin, end));
+		while (*length && g_ascii_isspace(begin[*length - 1]))
+			(*length)--;
+		if (*length && !nth--)
+			return begin;
+	}
+	return NULL;
+}
+
+void rs_trace_spec_blame_nth(const RsTraceSpec *spec, const char *group, const char *key, guint nth,
+			     const char *message, GError **error)
+{
+	const Place *whole = find_place(spec, group, key);
+	const char *line = whole ? line_at(spec, whole->line) : NULL;
+	g_auto(GStrv) list = whole ? rs_trace_spec_list(spec, group, key, NULL) : NULL;
+	g_autofree char *clean = rs_trace_escape(message, -1, "\n");
+	guint length = 0;
+	const char *found = list ? find_part(line + whole->at, nth, &length) : NULL;
+	Place place;
+
+	/* A "${NAME}" may have made several parts of one. */
+	if (!found || nth >= g_strv_length(list) || strlen(list[nth]) != length ||
+	    strncmp(found, list[nth], length)) {
+		rs_trace_spec_blame(spec, group, key, error, "%s", message);
+		return;
+	}
+	place = (Place){.line = whole->line, .at = (guint)(found - line), .length = length};
+	blame_place(spec->path, line, &place, error, clean);
 }
 
 static const char *setting(const RsTraceSpec *spec, const char *name)
@@ -712,6 +765,13 @@ static char *expand(const RsTraceSpec *spec, const char *group, const char *key,
 			continue;
 		rs_trace_spec_blame_part(spec, group, key, whole, (guint)(begin - whole),
 					 (guint)(end + 1 - begin), wrong, error);
+		return NULL;
+	}
+	/* In a spec that may be of a shell. */
+	begin = spec->is_profile ? strstr(value, "${") : NULL;
+	if (begin && (begin == value || begin[-1] != '$')) {
+		rs_trace_spec_blame_part(spec, group, key, whole, (guint)(begin - whole),
+					 (guint)strlen(begin), "a '}' is missing", error);
 		return NULL;
 	}
 	g_string_append(out, value);

@@ -106,6 +106,9 @@ void rs_trace_spec_blame(const RsTraceSpec *spec, const char *group, const char 
 void rs_trace_spec_blame_part(const RsTraceSpec *spec, const char *group, const char *key,
 			      const char *part, guint at, guint length, const char *message,
 			      GError **error);
+/* The same, with the caret below the nth part of a list, if it is there as it is written. */
+void rs_trace_spec_blame_nth(const RsTraceSpec *spec, const char *group, const char *key, guint nth,
+			     const char *message, GError **error);
 
 G_END_DECLS
 

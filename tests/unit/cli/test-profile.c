@@ -26,6 +26,38 @@ static struct rs_profile *read_text(const char *text, GError **error)
 	return rs_profile_new("p", text, strlen(text), error);
 }
 
+/* What a session says of an item is told where the file has that part of it. */
+static void test_blame(void)
+{
+	static const struct {
+		guint trigger; /* else of [events] */
+		enum rs_profile_part part;
+		guint nth;
+		const char *want;
+	} cases[] = {
+		{0, RS_PROFILE_GLOB, 0, "p:2: no\n    enable = a:bc; a:b\n                   ^~~"},
+		{1, RS_PROFILE_GLOB, 0, "p:4: no\n    on = c:d\n         ^~~"},
+		{1, RS_PROFILE_IF, 0, "p:5: no\n    if = m > 3\n         ^~~~~"},
+		{1, RS_PROFILE_DO, 1,
+		 "p:6: no\n    do = pause; enable=x:y\n                ^~~~~~~~~~"},
+		{1, RS_PROFILE_ALL, 0, "p:3: no\n    [trigger t]\n    ^~~~~~~~~~~"},
+	};
+	const char *text = "[events]\nenable = a:bc; a:b\n"
+			   "[trigger t]\non = c:d\nif = m > 3\ndo = pause; enable=x:y\n";
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RsProfile) p = read_text(text, &error);
+
+	g_assert_no_error(error);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct rs_profile_item *item =
+			cases[i].trigger ? nth(p->triggers, 0) : nth(p->enables, 1);
+		g_autoptr(GError) told = NULL;
+
+		rs_profile_blame(p, item, cases[i].part, cases[i].nth, "no", &told);
+		g_assert_cmpstr(told->message, ==, cases[i].want);
+	}
+}
+
 /* It becomes what options say. */
 static void test_all(void)
 {
@@ -91,7 +123,10 @@ static void test_mistakes(void)
 {
 	static const char *const wrong[][2] = {
 		{"[event]\n", "p:1: "},
-		{"[events]\nenabled = a\n", "p:2: "},
+		{"[events]\nenabled = a\n",
+		 "p:2: there is no key 'enabled' here, but enable, disable\n"
+		 "    enabled = a\n"
+		 "    ^~~~~~~"},
 		{"[events]\nenable = ;\n", "p:2: "},
 		{"[events]\nenable = a:*\ndisable = a:*@level=9\n", "p:3: "},
 		{"\n[filter x]\nevents = a:b\n", "p:2: this needs a key 'if'"},
@@ -111,6 +146,14 @@ static void test_mistakes(void)
 		 "    if = f ~ \"$${RS_NIX}*${RS_NIX}\" && g\n"
 		 "                         ^~~~~~~~~"},
 		{"[events]\nenable = ${}\n", "p:2: the environment has no ''"},
+		{"[events]\nenable = a:${RS_NIX; b:b\n", "p:2: a '}' is missing\n"
+							 "    enable = a:${RS_NIX; b:b\n"
+							 "               ^~~~~~~~~~~~~"},
+		/* Of a list the part that is wrong. */
+		{"[events]\ndisable = a:bc; \"a:b\" ;; c:d\n",
+		 "p:2: no event can have a name that '\"a:b\"' matches\n"
+		 "    disable = a:bc; \"a:b\" ;; c:d\n"
+		 "                    ^~~~~"},
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
@@ -127,6 +170,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cli/profile/all", test_all);
+	g_test_add_func("/cli/profile/blame", test_blame);
 	g_test_add_func("/cli/profile/globs", test_globs);
 	g_test_add_func("/cli/profile/paths", test_paths);
 	g_test_add_func("/cli/profile/nothing", test_nothing);

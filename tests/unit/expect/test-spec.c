@@ -19,7 +19,7 @@ static void test_mistakes(void)
 		 "a.spec:3: there is no key 'evnt' here, but about, tags, timeout, "
 		 "retries, setup, teardown, fixtures, boot, disk\n"
 		 "    evnt = y\n"
-		 "           ^"},
+		 "    ^~~~"},
 		{"[nix]\n",
 		 "a.spec:1: there is no group 'nix', but test, guest, trace, parameters, "
 		 "matrix, fault NAME, expect NAME\n"
