@@ -302,6 +302,27 @@ static bool is_session(const char *name)
 	return entry != NULL;
 }
 
+/* Whether it has no sign of globs. */
+static bool may_be_session(const char *word)
+{
+	return !word[strspn(word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.")];
+}
+
+int rs_cli_check_name(const struct rs_verb *verb, const char *wish, int needed, int argc,
+		      char **argv)
+{
+	const int more = argc - 1 - needed;
+	g_autoptr(RsTraceRundirEntry) entry = NULL;
+	GError *error = NULL;
+
+	if (more <= 0)
+		return RS_CLI_OK;
+	if (wish || more > 1 || !may_be_session(argv[1]))
+		return rs_cli_usage(verb, "too many arguments");
+	entry = rs_trace_rundir_find(argv[1], &error);
+	return entry ? RS_CLI_OK : rs_cli_fail_gerror(error);
+}
+
 /* A file may have been meant. */
 static int refuse_session(const char *name, GError *error)
 {
@@ -346,8 +367,7 @@ RsDBusSession1 *rs_cli_connect_for(const struct rs_verb *verb, const char *wish,
 	g_autoptr(GVariant) events = NULL, more = NULL;
 
 	/* With a sign that no session's name has, or with a session's name, it is a glob. */
-	if (!session || wish || ahead || *argc != had || had <= 2 ||
-	    argv[1][strspn(argv[1], G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.")])
+	if (!session || wish || ahead || *argc != had || had <= 2 || !may_be_session(argv[1]))
 		return g_steal_pointer(&session);
 	/* Who cannot be asked says so when it is told what to do. */
 	if (!rs_dbus_session1_call_list_sync(session, argv[1], rs_trace_client_no_options(),

@@ -64,8 +64,15 @@ int rs_cli_usage(const struct rs_verb *verb, const char *format, ...) G_GNUC_PRI
 RsDBusSession1 *rs_cli_connect(const struct rs_verb *verb, const char *wish, int needed, int *argc,
 			       char **argv, int *code);
 /*
- * The same for globs, of which one at least is needed. The first of several is refused if it is the
- * name of neither a session nor an event: otherwise the rest would be done with the wrong session.
+ * For a verb with `needed` arguments beside a session's name, before it connects: one more is that
+ * name, and is refused if no session has it. RS_CLI_OK, or an exit code after a message.
+ */
+int rs_cli_check_name(const struct rs_verb *verb, const char *wish, int needed, int argc,
+		      char **argv);
+/*
+ * As rs_cli_connect(), for globs, of which one at least is needed. The first of several is refused
+ * if it is the name of neither a session nor an event: otherwise the rest would be done with the
+ * wrong session.
  * `ahead`: of events that are not there yet.
  */
 RsDBusSession1 *rs_cli_connect_for(const struct rs_verb *verb, const char *wish, bool ahead,

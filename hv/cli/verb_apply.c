@@ -365,14 +365,15 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc < 2)
 		return rs_cli_usage(verb, "which file?");
+	code = check ? RS_CLI_OK : rs_cli_check_name(verb, name, 1, argc, argv);
+	if (code)
+		return code;
 	profile = rs_profile_take(argv[argc - 1], &code);
 	if (!profile || check)
 		return code;
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	if (!session)
 		return code;
-	if (argc > 2)
-		return rs_cli_usage(verb, "too many arguments");
 	a = (struct applying){.session = session, .profile = profile, .ahead = ahead};
 	a.added = g_array_new(FALSE, FALSE, sizeof(guint32));
 	code = apply(&a);

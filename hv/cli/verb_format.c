@@ -113,13 +113,14 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	if (argc < 2 || argc > 3)
+	if (argc < 2)
 		return rs_cli_usage(verb, "which event?");
+	code = rs_cli_check_name(verb, name, 1, argc, argv);
+	if (code)
+		return code;
 	session = rs_cli_connect(verb, name, 1, &argc, argv, &code);
 	if (!session)
 		return code;
-	if (argc != 2)
-		return rs_cli_usage(verb, "one glob, please");
 	return json ? show_json(session, argv[1]) : show(session, argv[1]);
 }
 

@@ -318,13 +318,13 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	if (!code && argc < 3)
 		code = rs_cli_usage(verb,
 				    "which event, and which of its fields? See ringside list -v");
+	if (!code)
+		code = rs_cli_check_name(verb, live.name, 2, argc, argv);
 	if (code)
 		return code;
 	session = rs_cli_connect(verb, live.name, 2, &argc, argv, &code);
 	if (!session)
 		return code;
-	if (argc != 3)
-		return rs_cli_usage(verb, "one event and one field, please");
 	hist.event = argv[1];
 	hist.field = field = g_strdup_printf("%s.%s", argv[1], argv[2]);
 	hist.by = by;

@@ -8,6 +8,7 @@
 #include <rs-trace-escape.h>
 #include <rs-trace-rundir.h>
 #include <stdio.h>
+#include <string.h>
 
 struct row {
 	const char *glob, *problem;
@@ -200,8 +201,8 @@ static int add_on(RsDBusSession1 *session, const char *event, char **actions, gi
 
 /* ---- the verb ---- */
 
-static int check(const struct rs_verb *verb, char **actions, char **removed, gint count, int argc,
-		 char **argv)
+static int check(const struct rs_verb *verb, const char *name, char **actions, char **removed,
+		 gint count, int argc, char **argv)
 {
 	g_autoptr(RsTraceRundirEntry) entry = NULL;
 
@@ -212,9 +213,12 @@ static int check(const struct rs_verb *verb, char **actions, char **removed, gin
 	if (actions && argc < 2)
 		return rs_cli_usage(verb, "which event?");
 	if (actions || removed || argc < 2)
-		return 0;
-	entry = rs_trace_rundir_find(argv[1], NULL);
-	return entry && argc == 2 ? 0 : rs_cli_usage(verb, "what is to be done then? --do pause …");
+		return rs_cli_check_name(verb, name, actions ? 1 : 0, argc, argv);
+	entry = rs_trace_rundir_find(argv[argc - 1], NULL);
+	/* An event, behind a name or alone. */
+	if (!entry && (argc > 2 || strpbrk(argv[1], ":*?,@!")))
+		return rs_cli_usage(verb, "what is to be done then? --do pause …");
+	return rs_cli_check_name(verb, name, 0, argc, argv);
 }
 
 static int run(const struct rs_verb *verb, int argc, char **argv)
@@ -240,14 +244,12 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
 		return code;
-	code = check(verb, actions, removed, count, argc, argv);
+	code = check(verb, name, actions, removed, count, argc, argv);
 	if (code)
 		return code;
 	session = rs_cli_connect(verb, name, actions ? 1 : 0, &argc, argv, &code);
 	if (!session)
 		return code;
-	if (argc > (actions ? 2 : 1))
-		return rs_cli_usage(verb, "too many arguments");
 	for (char **what = removed; what && *what && code == RS_CLI_OK; what++)
 		code = remove_some(session, *what);
 	if (removed)
