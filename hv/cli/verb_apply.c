@@ -365,7 +365,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc < 2)
 		return rs_cli_usage(verb, "which file?");
-	code = check ? RS_CLI_OK : rs_cli_check_name(verb, name, 1, argc, argv);
+	if (check && (name || argc > 2))
+		return rs_cli_usage(verb, "--check looks at a file alone, without a session");
+	code = rs_cli_check_name(verb, name, 1, argc, argv);
 	if (code)
 		return code;
 	profile = rs_profile_take(argv[argc - 1], &code);

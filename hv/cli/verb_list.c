@@ -121,13 +121,14 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = rs_cli_color_take(verb, when, STDOUT_FILENO, &color);
 	if (code != RS_CLI_OK)
 		return code;
+	code = rs_cli_check_name(verb, name, 1, argc, argv);
+	if (code)
+		return code;
 	/* A single argument is a session's name if such a session runs, else a glob. */
 	needed = argc == 2 && !name && runs(argv[1]) ? 0 : 1;
-	session = rs_cli_connect(verb, name, MAX(needed, argc - 2), &argc, argv, &code);
+	session = rs_cli_connect(verb, name, needed, &argc, argv, &code);
 	if (!session)
 		return code;
-	if (argc > 2)
-		return rs_cli_usage(verb, "one glob at most");
 	if (providers && (argc > 1 || owner || rs_cli_select_any(&select)))
 		return rs_cli_usage(verb,
 				    "--providers lists all, whoever wants which of their events");

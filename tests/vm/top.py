@@ -272,7 +272,7 @@ def test_hist():
     check(sum(row['count'] for row in rows[sums[0] + 1:-1]) == rows[-1]['values'], 'and are true')
     for args, code, word in ((('pool:tak', 'size'), 3, "did you mean 'pool:take'"), (('pool:take', 'sise'), 2, 'kind, size'),
                              (('pool:take', 'size', '--by', 'nix'), 2, "'nix'"), (('pool:take',), 2, 'which event'),
-                             (('pool:take', 'size', 'x'), 2, 'one event'),
+                             (('pool:take', 'size', 'x'), 2, 'too many'),
                              (('pool:take', 'size', '--rows', '-5'), 2, '--rows')):
         r = rs('hist', *args, '-n', '1')
         check(r.code == code and word in r.err, f'refused: {args}: {r.code} {r.err}')

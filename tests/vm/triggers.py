@@ -180,13 +180,17 @@ def test_wrong():
         check(r.code == code and why in r.err, f'{args}: {r.code} {r.err[-200:]}')
     check(triggers('w') == [], 'none of them is there')
     for args in (['trigger', 'nosuch'], ['trigger', 'nosuch', EVENT, '--do', 'pause'], ['apply', 'nosuch', 'p'],
-                 ['apply', 'p', 'w'], ['hist', 'nosuch', EVENT, FIELD], ['format', 'nosuch', EVENT]):
+                 ['apply', 'p', 'w'], ['hist', 'nosuch', EVENT, FIELD], ['format', 'nosuch', EVENT],
+                 ['list', 'nosuch', EVENT]):
         r = rs(*args)
         check(r.code == 3 and f"no session named '{args[1]}'" in r.err, f'{args}: {r}')
     for args in (['trigger', 'w', EVENT, EVENT, '--do', 'pause'], ['hist', EVENT, OTHER, FIELD],
-                 ['format', '-s', 'w', 'w', EVENT], ['format', EVENT, OTHER]):
+                 ['format', '-s', 'w', 'w', EVENT], ['format', EVENT, OTHER], ['list', EVENT, OTHER],
+                 ['list', '-s', 'w', 'w', EVENT]):
         r = rs(*args)
         check(r.code == 2 and 'too many' in r.err, f'{args}: {r}')
+    check(rs('list', 'w', EVENT).code == 0, 'the name and a glob')
+    check(rs('apply', '--check', 'w', 'p').code == 2, 'it needs no session')
     check(rs('enable', '-s', 'w', '--owner', 'trigger.1', '*').code == 2, 'nobody speaks for a trigger')
     check(rs('trigger', '-s', 'w', 'nix:nix', '--do', 'pause', '--ahead').code == 0, 'of what comes')
     check(rs('trigger', 'w', '--remove', 'all').code == 0 and triggers('w') == [], 'removed')
