@@ -38,13 +38,14 @@ struct rs_background {
 /* ---- the caller's signals ---- */
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-static volatile sig_atomic_t session_pid;
+static volatile sig_atomic_t session_pid, passed_on;
 
 /* Nobody else waits for that process, so the number is its own. */
 static void pass_on(int signal)
 {
 	const int saved = errno;
 
+	passed_on = signal;
 	kill((pid_t)session_pid, SIGTERM);
 	errno = saved;
 }
@@ -265,6 +266,16 @@ const char *rs_background_log(const struct rs_background *b)
 pid_t rs_background_pid(const struct rs_background *b)
 {
 	return b->pid;
+}
+
+int rs_background_signal(const struct rs_background *b)
+{
+	return passed_on;
+}
+
+void rs_background_end(const struct rs_background *b)
+{
+	kill(b->pid, SIGTERM);
 }
 
 int rs_background_reap(struct rs_background *b)

@@ -58,6 +58,10 @@ bool rs_background_await_ready(struct rs_background *b);
 /* Known with the name; it belongs to `b`. */
 const char *rs_background_log(const struct rs_background *b);
 pid_t rs_background_pid(const struct rs_background *b);
+/* The signal that ended it instead of the caller; 0: none has come. */
+int rs_background_signal(const struct rs_background *b);
+/* Asks it to end. */
+void rs_background_end(const struct rs_background *b);
 /* Waits for its end: its exit code, after a message if a signal has killed it. */
 int rs_background_reap(struct rs_background *b);
 

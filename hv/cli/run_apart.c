@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_apart.h"
 
+#include "cli/ends.h"
 #include "cli/follow.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,27 +50,64 @@ static void print_json(const struct rs_background *b, const char *name)
 	rs_cli_print_json(out);
 }
 
-/* The session has ended before it was ready: its exit code is ours. */
-static int tell_end(struct rs_background *b, bool quiet)
+/* What the guest wrote may say why it ended. */
+static void tell_log(const struct rs_background *b)
 {
+	const char *log = rs_background_log(b);
+	GStatBuf at;
+
+	if (log && g_stat(log, &at) == 0 && at.st_size > 0)
+		rs_cli_fail(0, "what the guest wrote is in %s", log);
+}
+
+/*
+ * The session has ended before it was ready. Its exit code is ours, but 0 promises a session, or
+ * with --propagate-exit a guest that ended well.
+ */
+static int tell_end(struct rs_background *b, const struct rs_run_apart_view *view)
+{
+	const int signal = rs_background_signal(b);
+	const char *why = rs_ends_why(signal);
 	int code = rs_background_reap(b);
 
-	if (code == RS_CLI_OK && !quiet)
-		rs_cli_fail(0, "the session has ended already");
+	if (code == RS_CLI_OK && signal)
+		code = rs_cli_fail(RS_CLI_FAILED, "the session was ended before it was ready%s%s",
+				   why ? ": " : "", why ? why : "");
+	else if (code == RS_CLI_OK)
+		code = rs_cli_fail(view->propagate ? RS_CLI_OK : RS_CLI_FAILED,
+				   "the session has ended already, and nothing failed in it");
+	if (!view->quiet)
+		tell_log(b);
 	return code;
 }
 
-static int leave(const struct rs_run_apart_view *view, struct rs_background *b, const char *name)
+/* A session whose name nobody has learnt is ended. */
+static int print_name(const struct rs_run_apart_view *view, struct rs_background *b,
+		      const char *name)
 {
-	if (!rs_background_await_ready(b))
-		return tell_end(b, view->quiet);
 	if (view->printer.json)
 		print_json(b, name);
 	else
 		puts(name);
-	if (!view->printer.json && !view->quiet)
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return RS_CLI_OK;
+	rs_cli_fail(0, "the session is ended, since its name could not be written: %s",
+		    g_strerror(errno));
+	rs_background_end(b);
+	rs_background_reap(b);
+	return RS_CLI_FAILED;
+}
+
+static int leave(const struct rs_run_apart_view *view, struct rs_background *b, const char *name)
+{
+	int code;
+
+	if (!rs_background_await_ready(b) || rs_background_signal(b))
+		return tell_end(b, view);
+	code = print_name(view, b, name);
+	if (code == RS_CLI_OK && !view->printer.json && !view->quiet)
 		rs_cli_fail(0, "what the guest writes goes to %s", rs_background_log(b));
-	return RS_CLI_OK;
+	return code;
 }
 
 static void on_begun(void *data)
@@ -104,7 +144,7 @@ int rs_run_apart_wait(const struct rs_verb *verb, const struct rs_run_apart_opti
 	const char *name = rs_background_await_name(b);
 
 	if (!name)
-		return tell_end(b, view->quiet);
+		return tell_end(b, view);
 	return o->stay ? show(verb, view, b, name) : leave(view, b, name);
 }
 

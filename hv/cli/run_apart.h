@@ -40,6 +40,7 @@ struct rs_run_apart_options {
 /* What else the user has asked for. */
 struct rs_run_apart_view {
 	bool quiet;
+	bool propagate;                   /* --propagate-exit */
 	bool has_text;                    /* --text */
 	bool core_late;                   /* --core-late */
 	const char *output;               /* a recording; NULL: none */

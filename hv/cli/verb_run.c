@@ -107,6 +107,7 @@ static struct rs_run_apart_view view_of(struct options *o)
 {
 	return (struct rs_run_apart_view){
 		.quiet = o->quiet,
+		.propagate = o->propagate,
 		.has_text = o->to.text != NULL,
 		.core_late = o->core_late,
 		.output = o->to.output,

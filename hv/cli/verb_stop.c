@@ -2,6 +2,65 @@
 #include "cli/remains.h"
 #include "cli/verb.h"
 
+#include <errno.h>
+#include <signal.h>
+
+/* What a session may take for the rest of its output and for the end of its guests. */
+#define END_US (10 * G_USEC_PER_SEC)
+#define LOOK_US 10000
+
+/* Until its name is free, or has been taken by the next one. */
+static int await_end(const RsTraceRundirEntry *ours)
+{
+	const gint64 until = g_get_monotonic_time() + END_US;
+
+	while (g_get_monotonic_time() < until) {
+		g_autoptr(RsTraceRundirEntry) now = rs_trace_rundir_find(ours->name, NULL);
+
+		if (!now || !now->live || now->pid != ours->pid)
+			return RS_CLI_OK;
+		g_usleep(LOOK_US);
+	}
+	return rs_cli_fail(RS_CLI_FAILED,
+			   "session '%s' still ends: perhaps nobody reads what it prints",
+			   ours->name);
+}
+
+static bool is_program(const GPtrArray *sources, guint32 number)
+{
+	for (guint i = 0; i < sources->len; i++) {
+		const RsTraceClientSource *source = sources->pdata[i];
+
+		if (source->number == number)
+			return g_str_equal(source->kind, "hosted");
+	}
+	return false;
+}
+
+/*
+ * Processes that joined a program of the session, and that have not ended with it, as far as their
+ * ids are true. Those inside a guest do end with it.
+ */
+static void tell_running(const GPtrArray *sources)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	guint n = 0;
+
+	for (guint i = 0; i < sources->len; i++) {
+		const RsTraceClientSource *source = sources->pdata[i];
+
+		if (!source->joined || !source->pid || *source->end ||
+		    !is_program(sources, source->machine) ||
+		    (kill((pid_t)source->pid, 0) && errno != EPERM))
+			continue;
+		g_string_append_printf(names, "%s%s (%u)", n++ ? ", " : "", source->name,
+				       source->pid);
+	}
+	if (n)
+		rs_cli_fail(0, "%s %s on, since the session did not start %s", names->str,
+			    n > 1 ? "run" : "runs", n > 1 ? "them" : "it");
+}
+
 /* A session that died: ends its QEMU guests, and removes what is left of it. */
 static int stop_dead(const RsTraceRundirEntry *old)
 {
@@ -24,7 +83,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	const GOptionEntry options[] = {
 		{"session", 's', 0, G_OPTION_ARG_STRING, &name, "The session", "NAME"}, {0}};
 	g_autoptr(RsDBusSession1) session = NULL;
-	g_autoptr(RsTraceRundirEntry) named = NULL;
+	g_autoptr(RsTraceRundirEntry) named = NULL, ours = NULL;
+	g_autoptr(GPtrArray) sources = NULL;
 	GError *error = NULL;
 	int code;
 
@@ -39,10 +99,17 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		return code;
 	if (argc > 1)
 		return rs_cli_usage(verb, "too many arguments");
+	ours = rs_trace_rundir_find(rs_dbus_session1_get_name(session), NULL);
+	sources = rs_trace_client_sources(session, NULL);
 	if (!rs_dbus_session1_call_stop_sync(session, "ringside stop", rs_trace_client_no_options(),
 					     NULL, NULL, &error))
 		return rs_cli_fail_gerror(error);
-	return RS_CLI_OK;
+	/* A session that ends need not wait for us. */
+	g_clear_object(&session);
+	code = ours ? await_end(ours) : RS_CLI_OK;
+	if (sources)
+		tell_running(sources);
+	return code;
 }
 
 const struct rs_verb rs_verb_stop = {

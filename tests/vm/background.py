@@ -88,6 +88,7 @@ def test_background():
     if KIND != 'hosted':
         wait_for('the console', lambda: "Ringside's demo guest" in read(log('b')))
     check(rs('stop', 'b').code == 0, 'stop')
+    check(rs.json('ps') == [], 'it waits until the name is free')
     wait_for('the end of its process', lambda: not is_there(o['pid']))
     check(os.path.exists(log('b')), 'the log stays')
 
@@ -142,7 +143,42 @@ def test_an_end_before_it_is_ready():
     r = run('--background', '--propagate-exit', '--hosted', 'sh', '-c', 'exit 7')
     check(r.code == 7 and not r.out, f'its exit code is ours: {r}')
     r = run('--background', '--hosted', 'sh', '-c', 'kill -SEGV $$')
-    check(r.code == 4 and 'Segmentation' in r.err, f'and how it ended is told: {r}')
+    check(r.code == 4 and 'Segmentation' in r.err and 'what the guest wrote' not in r.err,
+          f'and how it ended is told: {r}')
+    r = run('--background', '--name', 'e', '--hosted', 'sh', '-c', 'echo why')
+    where = f'ringside: what the guest wrote is in {log("e")}\n'
+    check(r.code == 1 and not r.out and r.err.endswith(where), f'and where it is what it wrote: {r}')
+    check(read(log('e')) == 'why\n', 'it is there')
+    program, early = GUEST.split()[0], 'the session has ended already, and nothing failed in it\n'
+    r = run('--background', '--hosted', program, '0', '1')
+    check(r.code == 1 and not r.out and early in r.err, f'no session, no success: {r}')
+    r = run('--background', '--propagate-exit', '--hosted', program, '0', '1')
+    check(r.code == 0 and not r.out and early in r.err, f'but its exit code is, if that was asked for: {r}')
+
+
+def test_no_output():
+    """Nobody learns its name: it is ended."""
+    with open('/dev/full', 'w', encoding='ascii') as full:
+        for extra in [], ['--json']:
+            r = subprocess.run([RINGSIDE, 'run', '--background', *extra, *guest()], stdout=full, timeout=120,
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            check(r.returncode == 1 and 'the session is ended, since its name could not be written: No space' in r.stderr,
+                  f'{extra}: {r}')
+            check(rs.json('ps') == [], 'nothing runs')
+
+
+def test_what_runs_on():
+    """What the session's program has started is not its own to end."""
+    with tempfile.TemporaryDirectory() as d:
+        script = f'{GUEST} & echo $! > {d}/pid; wait'
+        r = run('--background', '--name', 'r', '--hosted', 'sh', '-c', script)
+        check(r.code == 0, f'{r}')
+        pid = int(read(d + '/pid'))
+        r = rs('stop', 'r')
+        check(r.code == 0 and r.err == f'ringside: {os.path.basename(GUEST.split()[0])} ({pid}) runs on, '
+              'since the session did not start it\n', f'{r}')
+        check(is_there(pid), 'it does')
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_no_agent():
@@ -152,11 +188,12 @@ def test_no_agent():
 
 def test_signals_before_it_is_ready():
     with subprocess.Popen([RINGSIDE, 'run', '--background', '--name', 's', '--hosted', 'sleep', '1000'],
-                          stdout=subprocess.PIPE) as p:
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         wait_for('the session', lambda: rs('ps', '-q').out == 's\n')
         p.send_signal(signal.SIGINT)
-        out = p.communicate(timeout=60)[0]
+        out, err = p.communicate(timeout=60)
     check(not rs('ps', '-q').out and not out, 'the session is gone, too')
+    check(p.returncode == 1 and b'the session was ended before it was ready: interrupted\n' in err, f'and no success: {err}')
 
 
 def test_the_terminal_goes():
@@ -235,8 +272,8 @@ def test_the_guest_ends():
     check(seen == jobs, f'{seen} of {jobs} events')
 
 
-TESTS = [test_background, test_names_and_logs, test_errors, test_the_terminal_goes, test_killed, test_the_view_ends]
+TESTS = [test_background, test_names_and_logs, test_errors, test_no_output, test_the_terminal_goes, test_killed, test_the_view_ends]
 if KIND == 'hosted':
-    TESTS += [test_an_end_before_it_is_ready, test_no_agent, test_signals_before_it_is_ready, test_the_guest_ends]
+    TESTS += [test_an_end_before_it_is_ready, test_what_runs_on, test_no_agent, test_signals_before_it_is_ready, test_the_guest_ends]
 need(KIND)
 run_tests(TESTS, sys.argv[4:], after=end_all)
