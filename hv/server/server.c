@@ -65,7 +65,8 @@ bool rs_server_is_free(struct rs_server *server, GDBusMethodInvocation *invocati
 		return true;
 	g_dbus_method_invocation_return_error_literal(invocation, RS_TRACE_SESSION_ERROR,
 						      RS_TRACE_SESSION_ERROR_BUSY,
-						      "another controller has claimed the session");
+						      "another command is changing the session: "
+						      "try again");
 	return false;
 }
 

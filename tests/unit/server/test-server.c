@@ -283,6 +283,8 @@ static void test_claim(struct host *host)
 	g_assert_false(rs_dbus_session1_call_disable_sync(
 		a, "*", rs_trace_client_no_options(), &touched, NULL, NULL, NULL, NULL, &error));
 	g_assert_error(error, RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY);
+	g_dbus_error_strip_remote_error(error);
+	g_assert_cmpstr(error->message, ==, "another command is changing the session: try again");
 	g_clear_error(&error);
 	/* Looking on is always allowed. */
 	{
