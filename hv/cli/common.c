@@ -224,6 +224,26 @@ void rs_cli_tell_frozen(const char *session)
 	rs_cli_fail(0, "frozen: nothing is recorded until ringside ring --thaw %s", session);
 }
 
+bool rs_cli_is_paused(RsDBusSession1 *session)
+{
+	return g_strcmp0(rs_dbus_session1_get_state(session), "paused") == 0;
+}
+
+void rs_cli_tell_paused(const char *session)
+{
+	rs_cli_fail(0, "paused: the guest stands still until ringside resume %s", session);
+}
+
+void rs_cli_tell_still(RsDBusSession1 *session)
+{
+	const char *name = rs_dbus_session1_get_name(session);
+
+	if (rs_cli_is_frozen(session))
+		rs_cli_tell_frozen(name);
+	if (rs_cli_is_paused(session))
+		rs_cli_tell_paused(name);
+}
+
 /* "'irq:*', 'sched:*', 3 more", as globs that a shell leaves alone. "" if there are none. */
 static char *name_systems(const GPtrArray *systems)
 {

@@ -87,6 +87,8 @@ static void hint_off(RsDBusSession1 *session)
 	g_autoptr(GVariant) totals = NULL, events = NULL;
 	guint64 on = 1;
 
+	if (rs_cli_is_paused(session))
+		rs_cli_tell_paused(rs_dbus_session1_get_name(session));
 	if (!rs_dbus_session1_call_stat_sync(session, rs_trace_client_no_options(), &totals, NULL,
 					     NULL, NULL))
 		return;

@@ -100,8 +100,19 @@ static void on_seen(void *data, const RsTraceRecord *record, const RsTraceTask *
 	g_mutex_unlock(&all->lock);
 }
 
+/* What this hit has done to the session, and what undoes it. */
+static void tell_still(const struct rs_session *session, bool was_paused, bool was_frozen)
+{
+	if (!was_frozen && rs_session_is_frozen(session))
+		rs_cli_tell_frozen(rs_session_name(session));
+	if (!was_paused && rs_session_state(session) == RS_SESSION_PAUSED)
+		rs_cli_tell_paused(rs_session_name(session));
+}
+
 static void tell_one(struct rs_run_triggers *all, uint32_t number)
 {
+	const bool paused = rs_session_state(all->session) == RS_SESSION_PAUSED;
+	const bool frozen = rs_session_is_frozen(all->session);
 	struct watched *watched = g_hash_table_lookup(all->watched, GUINT_TO_POINTER(number));
 	g_autofree char *event = NULL, *text = NULL;
 	struct rs_trigger_hit hit;
@@ -119,6 +130,7 @@ static void tell_one(struct rs_run_triggers *all, uint32_t number)
 	hit.text = text = g_steal_pointer(&watched->text);
 	g_mutex_unlock(&all->lock);
 	ms = rs_session_trigger_hit(all->session, number, &hit);
+	tell_still(all->session, paused, frozen);
 	watched = g_hash_table_lookup(all->watched, GUINT_TO_POINTER(number));
 	if (!watched)
 		return;

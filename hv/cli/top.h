@@ -22,7 +22,7 @@ struct rs_top_view {
 	double event_ns;     /* what an event costs; negative: it could not be measured */
 	GHashTable *sources; /* number → struct rs_top_source */
 	bool color;
-	bool frozen; /* the session is */
+	bool frozen, paused; /* the session is */
 };
 
 /* By which names they are asked for, and shown. */

@@ -125,6 +125,8 @@ static char *sums(const struct rs_top_view *view, const RsTraceTopPage *page)
 
 	if (view->frozen)
 		g_string_append_printf(out, ": frozen (ringside ring --thaw %s)", view->session);
+	if (view->paused)
+		g_string_append_printf(out, ": paused (ringside resume %s)", view->session);
 	if (!page->interval_ns) {
 		g_string_append(out, ": the first interval has begun");
 		return g_string_free(out, FALSE);

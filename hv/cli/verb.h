@@ -110,6 +110,12 @@ bool rs_cli_is_frozen(RsDBusSession1 *session);
 bool rs_cli_says_frozen(GVariant *more);
 /* Tells that it is, and what thaws it. */
 void rs_cli_tell_frozen(const char *session);
+/* Whether the session's guests stand still. */
+bool rs_cli_is_paused(RsDBusSession1 *session);
+/* Tells that they do, and what lets them go on. */
+void rs_cli_tell_paused(const char *session);
+/* Tells of the session what of both is so. */
+void rs_cli_tell_still(RsDBusSession1 *session);
 /*
  * Tells that nothing will be seen, since no event is on, and what can be switched on. `systems`: of
  * the events that there are, in any order and any number of times. `runs`: this process is the

@@ -173,6 +173,9 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		print_table(all, events, fields, color);
 	if (unmet)
 		rs_cli_print_unmet(unmet, owner, glob, true);
+	/* What is frozen stands in the table. */
+	if (!json && !names && rs_cli_is_paused(session))
+		rs_cli_tell_paused(rs_dbus_session1_get_name(session));
 	return RS_CLI_OK;
 }
 

@@ -58,6 +58,8 @@ static int record(const struct rs_verb *verb, RsDBusSession1 *session,
 	code = rs_recording_file_open(file, &config->recording.file);
 	if (code)
 		return code;
+	if (!config->quiet && !config->json)
+		rs_cli_tell_still(session);
 	code = triggers ? rs_flight(session, flight) : rs_record_session(session, config);
 	rs_recording_file_free(config->recording.file);
 	return code;

@@ -36,6 +36,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		code = rs_recording_file_open(&file, &config.record.recording.file);
 	if (!session || code)
 		return code;
+	if (!quiet && !json)
+		rs_cli_tell_still(session);
 	code = rs_flight(session, &config);
 	rs_recording_file_free(config.record.recording.file);
 	return code;

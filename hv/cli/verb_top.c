@@ -102,6 +102,7 @@ static void tick(RsDBusSession1 *session, void *data)
 	GHashTableIter iter;
 	gpointer number;
 
+	top->view.paused = rs_cli_is_paused(session);
 	if (top->asked)
 		return;
 	g_hash_table_iter_init(&iter, top->view.sources);
@@ -193,6 +194,7 @@ static int watch(RsDBusSession1 *session, const struct rs_cli_live *live, struct
 	}
 	top->view.session = rs_dbus_session1_get_name(session);
 	top->view.frozen = rs_cli_is_frozen(session);
+	top->view.paused = rs_cli_is_paused(session);
 	top->view.sources = g_hash_table_new_full(NULL, NULL, NULL, free_source);
 	top->costs = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	top->cancellable = g_cancellable_new();

@@ -131,6 +131,8 @@ static int list(RsDBusSession1 *session, bool json)
 	else if (lost)
 		printf("%" PRIu64 " events were lost before they could be looked at\n",
 		       (uint64_t)lost);
+	if (!json)
+		rs_cli_tell_still(session);
 	return RS_CLI_OK;
 }
 
@@ -179,8 +181,10 @@ static int add(RsDBusSession1 *session, const struct rs_trigger_text *text, bool
 
 	if (!number)
 		return rs_cli_fail_wish(error);
-	if (!quiet)
+	if (!quiet) {
 		printf("trigger %u\n", number);
+		rs_cli_tell_still(session);
+	}
 	return part ? RS_CLI_FAILED : RS_CLI_OK;
 }
 

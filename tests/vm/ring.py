@@ -145,9 +145,15 @@ def test_frozen():
     check(rs('ring', '--freeze', 'f').code == 0, 'freeze')
     hint = 'frozen: nothing is recorded until ringside ring --thaw f\n'
     for args in (['trace', '--new', '--duration', '0.2'], ['hist', glob, field, '-n', '1', '-i', '0.1'],
-                 ['enable', glob], ['filter', f'{glob}: {field} == 3'], ['filter', '-c', glob], ['disable', glob]):
+                 ['trigger'], ['trigger', glob, '--do', 'stack'], ['enable', glob], ['filter', f'{glob}: {field} == 3'], ['filter', '-c', glob], ['disable', glob]):
         r = rs(args[0], '-s', 'f', *args[1:])
         check((r.code, r.err) == (0, f'ringside: {hint}'), f'{args}: {r}')
+    check(rs('trigger', 'f', '--remove', 'all').code == 0, 'without triggers')
+    with tempfile.TemporaryDirectory() as d:
+        for args in ['record', '--duration', '0.2'], ['snapshot']:
+            r = rs(args[0], '-s', 'f', '-o', f'{d}/{args[0]}', *args[1:])
+            check(r.code == 0 and r.err.startswith(f'ringside: {hint}'), f'{args}: {r}')
+            check(rs(args[0], '-s', 'f', '-q', '-o', f'{d}/{args[0]}', *args[1:]).err == '', 'quietly')
     check('no value yet; the session was frozen: ringside ring --thaw f' in rs('hist', 'f', glob, field, '-n', '1').out, 'hist')
     r = rs('filter', '-s', 'f', f'{glob}: {field} == 3')
     check(r.out == f'{glob}: filter set on 1 event\n', f'nobody else wants it: {r.out}')

@@ -91,9 +91,15 @@ def test_pause():
         wait_for('the guest to be paused', lambda: state('p') == 'paused')
     before = written('p')
     check(written('p') == before, 'and nothing more is recorded')
+    hint = 'ringside: paused: the guest stands still until ringside resume p\n'
+    for args in ['trace', '--new', '--duration', '0.2'], ['list'], ['trigger']:
+        r = rs(args[0], '-s', 'p', *args[1:])
+        check((r.code, r.err) == (0, hint), f'{args} tells what goes on: {r}')
+    check('p: paused (ringside resume p): ' in rs('top', 'p', '-n', '1', '-i', '0.1').out, 'so does top')
     check(rs('resume', 'p').code == 0 and state('p') == 'running', 'it goes on')
     check(rs('stop', 'p').code == 0, 'stop')
-    s.end()
+    said = s.end()[2]
+    check(re.search(rf'^ringside: trigger 1: {EVENT}, .*: pause\n{hint}', said, re.M), f'so does the session: {said}')
 
 
 def test_freeze():
