@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options.h"
+#include "cli/remains.h"
 #include "cli/verb.h"
 
 #include "base/say.h"
@@ -284,6 +285,21 @@ int rs_cli_check_limits(const struct rs_verb *verb, gint64 count, double duratio
 	return RS_CLI_OK;
 }
 
+/* What runs on without its session can be taken up again. */
+static int fail_none_runs(const GPtrArray *dead)
+{
+	for (guint i = 0; i < dead->len; i++) {
+		const RsTraceRundirEntry *entry = dead->pdata[i];
+
+		if (rs_remains_of(entry) & RS_REMAINS_LIVES)
+			return rs_cli_fail(RS_CLI_NOT_FOUND,
+					   "no session runs, but what '%s' traced does: ringside "
+					   "attach %s takes it up",
+					   entry->name, entry->name);
+	}
+	return rs_cli_fail(RS_CLI_NOT_FOUND, "no session runs");
+}
+
 /* The name of the only live session, or NULL and an exit code. */
 static char *only_session(const struct rs_verb *verb, int *code)
 {
@@ -309,7 +325,7 @@ static char *only_session(const struct rs_verb *verb, int *code)
 	if (live == 1)
 		return g_strdup(found);
 	if (live == 0)
-		*code = rs_cli_fail(RS_CLI_NOT_FOUND, "no session runs");
+		*code = fail_none_runs(list);
 	else
 		*code = rs_cli_usage(verb, "which session? -s NAME, one of: %s", names->str);
 	return NULL;

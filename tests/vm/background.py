@@ -222,6 +222,8 @@ def test_killed():
     wait_for('its end', lambda: not is_there(o['pid']))
     if KIND != 'kvm':
         check([s['state'] for s in rs.sessions()] == ['lost'], 'it is lost')
+        r = rs('list')
+        check(r.code == 3 and "no session runs, but what 'k' traced does: ringside attach k takes it up" in r.err, f'{r}')
         s = Background(rs, 'attach', 'k', ready=lambda: rs('list', '-q', 'k').code == 0)
         check(rs('stop', 'k').code == 0, 'but can be attached')
         s.end()
