@@ -10,7 +10,7 @@ struct rs_recording {
 	RsTracePump *pump;
 	RsTraceSink *recorder; /* of the pump; NULL: no source came so far */
 	GPtrArray *sources;    /* struct source * */
-	bool failed;           /* the file could not be begun, which was told */
+	char *problem;         /* why the file could not be opened; NULL: it was, or is to be */
 	bool begun;            /* sources may be read */
 	bool reads;            /* the pump does */
 	bool urgent;           /* full rings refuse records until it has read them */
@@ -69,7 +69,7 @@ static void on_done(gpointer data)
 }
 
 /* The first source tells the origin of time, which all of them share. */
-static bool open_trace(struct rs_recording *recording, const struct rs_region_header *header)
+static void open_trace(struct rs_recording *recording, const struct rs_region_header *header)
 {
 	const struct rs_recording_config *config = &recording->config;
 	RsTraceRecorderConfig recorder = {
@@ -93,11 +93,11 @@ static bool open_trace(struct rs_recording *recording, const struct rs_region_he
 	if (!recording->recorder) {
 		g_autofree char *path = rs_recording_file_path(config->file);
 
-		rs_cli_fail(0, "%s: %s", path, error->message);
-		return false;
+		recording->problem = g_strdup_printf("%s: %s", path, error->message);
+		rs_cli_fail(0, "%s", recording->problem);
+		return;
 	}
 	recording->pump = rs_trace_pump_new(&pump);
-	return true;
 }
 
 struct rs_recording *rs_recording_new(const struct rs_recording_config *config)
@@ -115,6 +115,7 @@ void rs_recording_free(struct rs_recording *recording)
 		return;
 	rs_trace_pump_free(recording->pump);
 	g_ptr_array_unref(recording->sources);
+	g_free(recording->problem);
 	g_free(recording);
 }
 
@@ -124,9 +125,9 @@ int rs_recording_add(struct rs_recording *recording, const struct rs_region_head
 	struct source *entry;
 	int number;
 
-	if (!recording->pump && !recording->failed)
-		recording->failed = !open_trace(recording, header);
-	if (recording->failed) {
+	if (!recording->pump && !recording->problem)
+		open_trace(recording, header);
+	if (recording->problem) {
 		pages->ops->free(pages);
 		return -1;
 	}
@@ -143,6 +144,11 @@ int rs_recording_add(struct rs_recording *recording, const struct rs_region_head
 	if (recording->begun)
 		rs_recording_start(recording);
 	return number;
+}
+
+const char *rs_recording_problem(const struct rs_recording *recording)
+{
+	return recording->problem;
 }
 
 void rs_recording_start(struct rs_recording *recording)

@@ -40,6 +40,8 @@ void rs_recording_free(struct rs_recording *recording);
  */
 int rs_recording_add(struct rs_recording *recording, const struct rs_region_header *header,
 		     const struct rs_file_source *info, RsTraceSource *pages, void *source);
+/* Why that was -1, as the message says; it belongs to the recording. */
+const char *rs_recording_problem(const struct rs_recording *recording);
 /* Begins to read, perhaps before there is a source. */
 void rs_recording_start(struct rs_recording *recording);
 /* The source of that number writes no more. */

@@ -2,7 +2,6 @@
 #include "cli/recording_file.h"
 
 #include "cli/output_stream.h"
-#include "cli/verb.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gunixoutputstream.h>
@@ -77,26 +76,26 @@ static bool is_being_written(int fd)
 	       errno == EWOULDBLOCK;
 }
 
-static int open_one(struct rs_recording_file *file)
+static int open_one(struct rs_recording_file *file, struct rs_error *err)
 {
 	const char *path = file->config.path;
 
 	if (g_str_equal(path, "-")) {
 		file->fd = STDOUT_FILENO;
 		return isatty(file->fd)
-			       ? rs_cli_fail(RS_CLI_USAGE, "a recording is not for a terminal")
+			       ? rs_error_set(err, EINVAL, "a recording is not for a terminal")
 			       : 0;
 	}
 	file->fd = open_path(path);
 	if (file->fd < 0)
-		return rs_cli_fail(RS_CLI_FAILED, "%s: %s", path,
-				   errno == ENXIO ? "nobody reads it" : g_strerror(errno));
+		return rs_error_set(err, EIO, "%s: %s", path,
+				    errno == ENXIO ? "nobody reads it" : g_strerror(errno));
 	if (is_being_written(file->fd))
-		return rs_cli_fail(RS_CLI_FAILED, "%s is being written by another recorder", path);
+		return rs_error_set(err, EBUSY, "%s is being written by another recorder", path);
 	if (!file->config.force && !is_ours(file->fd))
-		return rs_cli_fail(RS_CLI_FAILED,
-				   "%s is no trace: --force writes over it, another -o does not",
-				   path);
+		return rs_error_set(err, EEXIST,
+				    "%s is no trace: --force writes over it, another -o does not",
+				    path);
 	return 0;
 }
 
@@ -106,19 +105,19 @@ static char *numbered(const struct rs_recording_file *file, guint64 number)
 }
 
 /* The number after those that are there. */
-static int find_first(struct rs_recording_file *file)
+static int find_first(struct rs_recording_file *file, struct rs_error *err)
 {
 	g_autofree char *folder = g_path_get_dirname(file->config.path);
 	g_autofree char *base = g_path_get_basename(file->config.path);
-	g_autoptr(GError) error = NULL;
+	GError *error = NULL;
 	g_autoptr(GDir) dir = NULL;
 	const char *name;
 
 	if (g_str_equal(file->config.path, "-"))
-		return rs_cli_fail(RS_CLI_USAGE, "numbered files need a name: -o FILE");
+		return rs_error_set(err, EINVAL, "numbered files need a name: -o FILE");
 	dir = g_dir_open(folder, 0, &error);
 	if (!dir)
-		return rs_cli_fail(RS_CLI_FAILED, "%s", error->message);
+		return rs_error_take(err, EIO, error);
 	file->first = 1;
 	while ((name = g_dir_read_name(dir))) {
 		const char *digits = name + strlen(base) + 1;
@@ -134,20 +133,20 @@ static int find_first(struct rs_recording_file *file)
 }
 
 int rs_recording_file_open(const struct rs_recording_file_config *config,
-			   struct rs_recording_file **out)
+			   struct rs_recording_file **out, struct rs_error *err)
 {
 	struct rs_recording_file *file = g_new0(struct rs_recording_file, 1);
-	int code;
+	int ret;
 
 	file->config = *config;
 	file->config.path = file->path = g_strdup(config->path);
 	file->fd = -1;
-	code = config->numbered ? find_first(file) : open_one(file);
-	if (code)
+	ret = config->numbered ? find_first(file, err) : open_one(file, err);
+	if (ret)
 		rs_recording_file_free(file);
 	else
 		*out = file;
-	return code;
+	return ret;
 }
 
 void rs_recording_file_free(struct rs_recording_file *file)

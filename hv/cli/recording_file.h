@@ -7,6 +7,8 @@
 #ifndef RS_HV_CLI_RECORDING_FILE_H
 #define RS_HV_CLI_RECORDING_FILE_H
 
+#include "base/error.h"
+
 #include <gio/gio.h>
 #include <stdbool.h>
 
@@ -20,11 +22,11 @@ struct rs_recording_file_config {
 };
 
 /*
- * Opens the file, or, if files are numbered, finds the first number. Returns an exit code, after a
- * message.
+ * Opens the file, or, if files are numbered, finds the first number. -EINVAL: such a recording is
+ * not for this file. -EIO, -EBUSY, -EEXIST: the file cannot be written, or is not to be.
  */
 int rs_recording_file_open(const struct rs_recording_file_config *config,
-			   struct rs_recording_file **out);
+			   struct rs_recording_file **out, struct rs_error *err);
 /* NULL is accepted. Its streams must have gone. */
 void rs_recording_file_free(struct rs_recording_file *file);
 

@@ -62,10 +62,10 @@ int rs_run_recording_open(const struct rs_run_recording_config *config,
 {
 	struct rs_recording_config recording = config->recording;
 	struct rs_run_recording *r;
-	int code = rs_recording_file_open(&config->file, &recording.file);
+	struct rs_error err = {0};
 
-	if (code)
-		return code;
+	if (rs_recording_file_open(&config->file, &recording.file, &err))
+		return rs_cli_fail_error(&err);
 	r = g_new0(struct rs_run_recording, 1);
 	recording.ended = on_ended;
 	recording.done = on_done;

@@ -36,6 +36,7 @@ struct rs_run_triggers {
 	GHashTable *watched;                  /* number → struct watched */
 	GHashTable *joined;                   /* struct rs_source → its number in the watch */
 	struct rs_trigger_snapshot *snapshot; /* NULL: none is being written */
+	uint32_t snapshot_of;                 /* number of its trigger */
 	GMutex lock;
 	uint64_t lost; /* in watches before this one */
 	guint telling; /* id of a GLib source, with the lock; 0: none */
@@ -310,8 +311,10 @@ static uint64_t lost(void *data)
 static void on_written(void *data)
 {
 	struct rs_run_triggers *all = data;
+	g_autofree char *problem = rs_trigger_snapshot_finish(g_steal_pointer(&all->snapshot));
 
-	g_clear_pointer(&all->snapshot, rs_trigger_snapshot_free);
+	if (problem)
+		rs_session_trigger_failed(all->session, all->snapshot_of, problem);
 }
 
 static int snapshot(void *data, uint32_t number, const char *path, struct rs_error *err)
@@ -321,6 +324,7 @@ static int snapshot(void *data, uint32_t number, const char *path, struct rs_err
 
 	if (all->snapshot)
 		return rs_error_set(err, EBUSY, "another snapshot is being written");
+	all->snapshot_of = number;
 	return rs_trigger_snapshot_new(all->session, path ? path : RS_CLI_TRACE, why, all->symbols,
 				       on_written, all, &all->snapshot, err);
 }

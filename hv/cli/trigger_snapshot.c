@@ -63,7 +63,7 @@ static uint64_t ring_bytes(struct rs_session *session)
 }
 
 static int add_source(struct rs_trigger_snapshot *snapshot, struct rs_source *source,
-		      const struct rs_cli_symbols *symbols)
+		      const struct rs_cli_symbols *symbols, struct rs_error *err)
 {
 	const RsTraceRegion *region = rs_source_region(source);
 	const struct rs_source *machine = rs_source_machine(source);
@@ -82,7 +82,7 @@ static int add_source(struct rs_trigger_snapshot *snapshot, struct rs_source *so
 			   rs_source_kind(source), machine ? rs_source_number(machine) : 0);
 	number = rs_recording_add(snapshot->recording, &region->header, &info, pages, source);
 	if (number < 0)
-		return -EIO;
+		return rs_error_set(err, EIO, "%s", rs_recording_problem(snapshot->recording));
 	rs_source_hold(source);
 	g_ptr_array_add(snapshot->held, source);
 	/* What is there is wanted, and no more. */
@@ -108,7 +108,7 @@ int rs_trigger_snapshot_new(struct rs_session *session, const char *path, const 
 {
 	const struct rs_recording_file_config file = {.path = path, .numbered = true};
 	struct rs_trigger_snapshot *snapshot = g_new0(struct rs_trigger_snapshot, 1);
-	int ret = 0;
+	int ret;
 
 	snapshot->config =
 		(struct rs_recording_config){.max_bytes = 2 * ring_bytes(session) + MORE_BYTES,
@@ -120,31 +120,35 @@ int rs_trigger_snapshot_new(struct rs_session *session, const char *path, const 
 	snapshot->done = done;
 	snapshot->data = data;
 	snapshot->held = g_ptr_array_new();
-	if (rs_recording_file_open(&file, &snapshot->config.file))
-		ret = -EIO;
+	ret = rs_recording_file_open(&file, &snapshot->config.file, err);
 	snapshot->recording = rs_recording_new(&snapshot->config);
 	for (guint i = 0; !ret && i < rs_session_n_sources(session); i++)
-		ret = add_source(snapshot, rs_session_source(session, i), symbols);
+		ret = add_source(snapshot, rs_session_source(session, i), symbols, err);
 	if (!ret && !snapshot->held->len)
-		ret = -EIO;
+		ret = rs_error_set(err, EIO, "no memory is left that was traced");
 	if (ret) {
 		destroy(snapshot);
-		return rs_error_set(err, EIO, "the snapshot was not written");
+		return rs_error_prefix(err, "the snapshot was not written");
 	}
 	rs_recording_start(snapshot->recording);
 	*out = snapshot;
 	return 0;
 }
 
-void rs_trigger_snapshot_free(struct rs_trigger_snapshot *snapshot)
+char *rs_trigger_snapshot_finish(struct rs_trigger_snapshot *snapshot)
 {
 	RsTraceRecorderStats stats;
 	GError *error = NULL;
+	char *problem = NULL;
 
 	if (!snapshot)
-		return;
+		return NULL;
 	rs_recording_finish(snapshot->recording, &stats, &error);
+	if (error)
+		problem = g_strdup_printf("the snapshot was not written as a whole: %s",
+					  error->message);
 	rs_record_tell(&(struct rs_record_config){.recording = snapshot->config}, snapshot->why,
 		       &stats, (double)(g_get_monotonic_time() - snapshot->begun) / 1e6, error);
 	destroy(snapshot);
+	return problem;
 }

@@ -13,12 +13,16 @@ struct rs_trigger_snapshot;
 
 /*
  * Begins one. The file gets a number behind `path`. `why` is told with it. `done` is called once,
- * later: nothing is read any more. `symbols` NULL: none. -EIO: it cannot be written, as was told.
+ * later: nothing is read any more. `symbols` NULL: none. Errors: those of rs_recording_file_open(),
+ * and -EIO.
  */
 int rs_trigger_snapshot_new(struct rs_session *session, const char *path, const char *why,
 			    const struct rs_cli_symbols *symbols, void (*done)(void *data),
 			    void *data, struct rs_trigger_snapshot **out, struct rs_error *err);
-/* Waits until it is written, and says how it ended. NULL is accepted. */
-void rs_trigger_snapshot_free(struct rs_trigger_snapshot *snapshot);
+/*
+ * Waits until it is written, says how it ended, and frees it. Returns why it is not whole, to be
+ * freed; NULL: it is. NULL is accepted.
+ */
+char *rs_trigger_snapshot_finish(struct rs_trigger_snapshot *snapshot);
 
 #endif

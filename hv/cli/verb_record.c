@@ -51,13 +51,13 @@ static int record(const struct rs_verb *verb, RsDBusSession1 *session,
 		  bool triggers)
 {
 	struct rs_record_config *config = &flight->record;
+	struct rs_error err = {0};
 	int code;
 
 	if (config->json && g_str_equal(file->path, "-"))
 		return rs_cli_usage(verb, "--json needs standard output, where -o - records to");
-	code = rs_recording_file_open(file, &config->recording.file);
-	if (code)
-		return code;
+	if (rs_recording_file_open(file, &config->recording.file, &err))
+		return rs_cli_fail_error(&err);
 	if (!config->quiet && !config->json)
 		rs_cli_tell_still(session);
 	code = triggers ? rs_flight(session, flight) : rs_record_session(session, config);

@@ -18,6 +18,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	struct rs_recording_file_config file = {0};
 	static const struct rs_cli_symbols symbols; /* what the session has */
 	struct rs_flight_config config = {.now = true, .record.symbols = &symbols};
+	struct rs_error err = {0};
 	int code;
 
 	if (!rs_cli_parse(verb, options, &argc, &argv, &code))
@@ -32,8 +33,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		session = rs_cli_connect(verb, target.session, 0, &argc, argv, &code);
 	if (session && argc > 1)
 		code = rs_cli_usage(verb, "too many arguments");
-	else if (session)
-		code = rs_recording_file_open(&file, &config.record.recording.file);
+	else if (session && rs_recording_file_open(&file, &config.record.recording.file, &err))
+		code = rs_cli_fail_error(&err);
 	if (!session || code)
 		return code;
 	if (!quiet && !json)

@@ -510,3 +510,11 @@ uint32_t rs_session_trigger_hit(struct rs_session *session, uint32_t number,
 	fire(session, trigger, hit);
 	return RS_TRIGGER_GAP_MS;
 }
+
+void rs_session_trigger_failed(struct rs_session *session, uint32_t number, const char *why)
+{
+	struct trigger *trigger = find(session, number);
+
+	if (trigger)
+		note_problem(session, trigger, why);
+}

@@ -73,6 +73,8 @@ int rs_session_remove_trigger(struct rs_session *session, uint32_t number, struc
  */
 uint32_t rs_session_trigger_hit(struct rs_session *session, uint32_t number,
 				const struct rs_trigger_hit *hit);
+/* What it has begun could not be finished, if there is still such a trigger. */
+void rs_session_trigger_failed(struct rs_session *session, uint32_t number, const char *why);
 
 struct rs_trigger_info { /* owned by the session, valid until it is called again */
 	uint32_t number;

@@ -200,6 +200,12 @@ def test_wrong():
     check(rs('enable', '-s', 'w', '--owner', 'trigger.1', '*').code == 2, 'nobody speaks for a trigger')
     check(rs('trigger', '-s', 'w', 'nix:nix', '--do', 'pause', '--ahead').code == 0, 'of what comes')
     check(rs('trigger', 'w', '--remove', 'all').code == 0 and triggers('w') == [], 'removed')
+    for path, why in (('/nothing/there', 'written: .*/nothing.*: No such file'),
+                      ('/tmp/' + 252 * 'x', 'written: .*File name too long')):
+        check(rs('trigger', '-s', 'w', EVENT, '--do', f'snapshot={path}', '-n', '1').code == 0, 'where nothing can be')
+        wait_for('it to fail', lambda: triggers('w')[0]['problem'])
+        check(re.match('the snapshot was not ' + why, triggers('w')[0]['problem']), f'why is told: {triggers("w")}')
+        check(rs('trigger', 'w', '--remove', 'all').code == 0, 'removed')
     check(rs('stop', 'w').code == 0, 'stop')
     s.end()
 
