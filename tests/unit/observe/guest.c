@@ -128,7 +128,9 @@ uint8_t *next_place(Guest *g, guint index)
 	guint64 page = rs_word_page(word);
 
 	/* A full page: the record will be the first of the next one. */
-	if (at == PAGE)
-		return ring.pages + (page + 1) % PAGES * PAGE + RS_RING_PAGE_HEADER;
-	return ring.pages + page % PAGES * PAGE + at;
+	if (at == PAGE) {
+		page++;
+		at = RS_RING_PAGE_HEADER;
+	}
+	return (uint8_t *)rs_ring_page(&ring, rs_ring_shape(ring.state), page) + at;
 }

@@ -111,7 +111,7 @@ typedef struct {
 /* In one of PAGES slots, whatever the ring says. */
 static struct rs_ring_page *page_at(Fixture *f, gint64 seq)
 {
-	return (void *)(uintptr_t)(f->place.pages + (seq % PAGES) * PAGE);
+	return (void *)(uintptr_t)(f->place.first + (seq % PAGES) * PAGE);
 }
 
 /* Page 9 is the current one of ring RING; page n began with 10 * n records at time 1000 * n. */

@@ -89,6 +89,14 @@ static void test_room_to_grow(void)
 	g_assert_cmpint(rs_region_lay_out(&got.main, &header, &err), ==, 0);
 	g_assert_cmpuint(header.ring_room, ==, 512);
 	g_assert_cmpuint(rs_region_rings_size(&header), ==, 2u * ((1u << 20) + 2 * (2u << 20)));
+	/* An older agent finds each ring where it always was. */
+	g_assert_cmpuint(rs_region_place_offset(&header, 1, 0), ==, 1u << 20);
+	/* The places of changes lie behind, one after the other, and end with the section. */
+	g_assert_cmpuint(rs_region_place_offset(&header, 0, 2), ==, 2u << 20);
+	g_assert_cmpuint(rs_region_place_offset(&header, 0, 1), ==, 4u << 20);
+	g_assert_cmpuint(rs_region_place_offset(&header, 1, 2), ==, 6u << 20);
+	g_assert_cmpuint(rs_region_place_offset(&header, 1, 3) + (2u << 20), ==,
+			 rs_region_rings_size(&header));
 	wish.ring_max = 8u << 20;
 	g_assert_cmpint(rs_region_fit(&wish, &got, &err), ==, -ENOSPC);
 	wish.ring_max = 1u << 30;
