@@ -185,7 +185,7 @@ static void test_remarks(void)
 static void test_explain(void)
 {
 	g_autoptr(GError) busy = g_error_new(RS_TRACE_SESSION_ERROR, RS_TRACE_SESSION_ERROR_BUSY,
-					     "another controller has claimed the session");
+					     "another command is changing the session: try again");
 	g_autoptr(GError) bad = g_error_new(RS_TRACE_SESSION_ERROR,
 					    RS_TRACE_SESSION_ERROR_BAD_FILTER, "bad\n  a\x07\n  ^");
 	g_autofree char *first = rs_viewer_events_explain(busy);

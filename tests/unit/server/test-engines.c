@@ -524,7 +524,7 @@ static void test_a_claim_refuses_attach_only(struct host *host)
 	g_assert_true(rs_dbus_session1_call_claim_sync(other, rs_trace_client_no_options(), NULL,
 						       NULL, NULL));
 	check_refused(c, "EngineAttach", "(uint32 7, uint32 0, " ONE ")",
-		      RS_TRACE_SESSION_ERROR_BUSY, "claimed");
+		      RS_TRACE_SESSION_ERROR_BUSY, "another command");
 	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
 		begin_for(c, calls[i][0], engine, calls[i][1], &call);
 		host_carry_out(host->sham[0], 0);
