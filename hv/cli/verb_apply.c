@@ -30,8 +30,13 @@ static void defer_signals(bool on)
 	const struct sigaction action = {.sa_handler = on ? on_asked : SIG_DFL,
 					 .sa_flags = SA_RESTART};
 
-	for (guint i = 0; i < G_N_ELEMENTS(signals); i++)
-		sigaction(signals[i], &action, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(signals); i++) {
+		struct sigaction now;
+
+		/* One that is ignored stays so, as under nohup. */
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
 }
 
 static int check_asked(void)

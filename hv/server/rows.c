@@ -177,6 +177,7 @@ GVariant *rs_row_source(const struct rs_source *source)
 {
 	g_autofree char *path = rs_source_join_path(source);
 	const char *kernel = rs_source_kernel(source);
+	const uint64_t wanted = rs_source_ring_wanted(source);
 	GVariantBuilder b;
 
 	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
@@ -193,8 +194,8 @@ GVariant *rs_row_source(const struct rs_source *source)
 	add_u64(&b, "ring_bytes", rs_source_ring_bytes(source));
 	if (rs_source_ring_max(source))
 		add_u64(&b, "ring_max", rs_source_ring_max(source));
-	if (rs_source_ring_wanted(source))
-		add_u64(&b, "ring_wanted", rs_source_ring_wanted(source));
+	if (wanted)
+		add_u64(&b, "ring_wanted", wanted);
 	if (rs_source_machine(source))
 		add(&b, "machine",
 		    g_variant_new_uint32(rs_source_number(rs_source_machine(source))));

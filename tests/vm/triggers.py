@@ -10,8 +10,10 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 from harness import DOC, Background, Ringside, check, need, run_tests, wait_for
 
@@ -334,6 +336,28 @@ def test_what_fails_late(folder):
     s.end()
 
 
+def test_apply_is_interrupted(folder):
+    """A signal takes back what was done so far, or comes too late."""
+    s = start('i', '-q')
+    path = os.path.join(folder, 'long.profile')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'[events]\nenable = {";".join([EVENT, OTHER] * 150)}\n[filter a]\nevents = {EVENT}\nif = {FIELD} > 3\n')
+    before, undone = settings('i'), 0
+    for delay in [0.03, 0.05, 0.08, 0.12, 0.2] * 2:
+        apply = rs.start('apply', 'i', path, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        apply.terminate()
+        err = apply.communicate()[1]
+        undone += 'is taken back' in err
+        if 'is taken back' not in err and settings('i') != before:
+            check(enabled('i', EVENT) == enabled('i', OTHER) == [True], f'it came too late: {err}')
+            check(rs('filter', '-c', '-s', 'i', EVENT).code == 0 and rs('disable', '-s', 'i', '*').code == 0, 'by hand')
+        check(settings('i') == before, f'all is as before: {err}')
+    print(f'{undone} were taken back')
+    check(rs('stop', 'i').code == 0, 'stop')
+    s.end()
+
+
 def test_flood():
     """A guest that emits all it can is answered so often, and no more; others are served."""
     if KIND == 'hosted':
@@ -365,5 +389,8 @@ with tempfile.TemporaryDirectory(prefix='rs-trigger-') as one, tempfile.Temporar
 
     def test_late():
         test_what_fails_late(two)
+
+    def test_interrupted():
+        test_apply_is_interrupted(two)
     run_tests([test_a_life, test_pause, test_freeze, test_snapshots, test_run, test_wrong, test_lists, test_profiles,
-               test_late, test_flood], sys.argv[4:])
+               test_late, test_interrupted, test_flood], sys.argv[4:])
