@@ -21,6 +21,7 @@ void rs_fuzz_seeds(void)
 		"[trigger x]\non = a:b\nif = pid == 7\ndo = pause; snapshot=/t; stack=3\ncount=2\n",
 		"[trigger x]\non = a:*@level=3\ndo = enable=b:*;disable=c:*\n[filter y]\n",
 		"[trigger x]\non = a:b, !c:d\ndo = snapshot=/a b @ c\n",
+		"[events]\n\f\ron\f = x\n",
 	};
 	char name[16];
 

@@ -72,6 +72,9 @@ static const Group of_profiles[] = {
 	{NULL, {NULL}},
 };
 
+/* What GKeyFile takes for blank, within a line. */
+#define BLANKS " \t\r\f"
+
 static char *line_at(const RsTraceSpec *spec, guint number)
 {
 	return spec->lines->pdata[number - 1];
@@ -162,8 +165,13 @@ static void blame_key(const RsTraceSpec *spec, const char *group, const char *ke
 		      const char *message, GError **error)
 {
 	const Place *value = find_place(spec, group, key);
-	const Place name = {.line = value->line, .at = value->key_at, .length = value->key_length};
+	Place name;
 
+	if (!value) {
+		rs_trace_spec_blame(spec, group, NULL, error, "%s", message);
+		return;
+	}
+	name = (Place){.line = value->line, .at = value->key_at, .length = value->key_length};
 	blame_place(spec->path, line_at(spec, name.line), &name, error, message);
 }
 
@@ -199,7 +207,7 @@ static gboolean note_group(RsTraceSpec *spec, guint number, char **group, GError
 	char *line = line_at(spec, number), *begin = strchr(line, '['), *end = strrchr(line, ']');
 	guint at = (guint)(begin - line);
 
-	if (!end || end < begin + 2 || end[1 + strspn(end + 1, " \t\r")])
+	if (!end || end < begin + 2 || end[1 + strspn(end + 1, BLANKS)])
 		return wrong_line(spec, number, at, "a group is [NAME]", error);
 	g_free(*group);
 	*group = g_strndup(begin + 1, (gsize)(end - begin - 1));
@@ -210,7 +218,7 @@ static gboolean note_group(RsTraceSpec *spec, guint number, char **group, GError
 static gboolean note_key(RsTraceSpec *spec, guint number, const char *group, GError **error)
 {
 	char *line = line_at(spec, number), *equals = strchr(line, '=');
-	guint at = (guint)strspn(line, " \t"), value;
+	guint at = (guint)strspn(line, BLANKS), value;
 	g_autofree char *key = NULL;
 	gsize length;
 
@@ -221,7 +229,7 @@ static gboolean note_key(RsTraceSpec *spec, guint number, const char *group, GEr
 	key = g_strchomp(g_strndup(line + at, (gsize)(equals - line) - at));
 	if (!*key)
 		return wrong_line(spec, number, at, "there is no name before the '='", error);
-	value = (guint)(equals - line) + 1 + (guint)strspn(equals + 1, " \t");
+	value = (guint)(equals - line) + 1 + (guint)strspn(equals + 1, BLANKS);
 	length = strlen(line + value);
 	while (length && g_ascii_isspace(line[value + length - 1]))
 		length--;
@@ -240,7 +248,7 @@ static gboolean note_places(RsTraceSpec *spec, GError **error)
 	gboolean good = TRUE;
 
 	for (guint n = 1; good && n <= spec->lines->len; n++) {
-		const char *begin = line_at(spec, n) + strspn(line_at(spec, n), " \t\r");
+		const char *begin = line_at(spec, n) + strspn(line_at(spec, n), BLANKS);
 
 		if (*begin == '[')
 			good = note_group(spec, n, &group, error);
