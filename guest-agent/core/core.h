@@ -130,7 +130,7 @@ bool rs_callbacks_wanted(const struct rs_event *event);
 uint32_t rs_raw_record(uint64_t raw[RS_RAW_MAX / 8], const struct rs_ring_record *record);
 
 struct rs_filter_input;
-/* emit.c: whether the filter of this control word lets the event through. In doubt yes. */
+/* judge.c: whether the filter of this control word lets the event through. In doubt yes. */
 bool rs_core_wanted(const struct rs_event *event, uint32_t control,
 		    const struct rs_filter_input *input);
 

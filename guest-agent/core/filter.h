@@ -2,7 +2,7 @@
 /*
  * Runs a filter program (ringside/filter.h) over an event that is about to be recorded.
  *
- * emit.c calls it in any context (interrupt, NMI), once the entry is assembled and before anything
+ * judge.c calls it in any context (interrupt, NMI), once the entry is assembled and before anything
  * is reserved. No allocation, no lock, no floating point, no libc. The time is linear in the number
  * of instructions and in the bytes of the strings that they look at.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The instructions that most filter programs are made of: those on integer fields of the entry.
- * They are inlined into filter.c and into rs_judge() in emit.c. Trust and bounds as in filter.h.
+ * They are inlined into filter.c and into rs_judge() in judge.c. Trust and bounds as in filter.h.
  */
 #ifndef RS_AGENT_FILTER_FIELDS_H
 #define RS_AGENT_FILTER_FIELDS_H
