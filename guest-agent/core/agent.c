@@ -82,6 +82,9 @@ static void init_rings(uint32_t boot)
 	};
 
 	rs_rings_init(&made, header);
+	rs_store(&rs_emit_common.region, rs_core.region);
+	rs_store(&rs_emit_common.chain, made.chain);
+	rs_store(&rs_emit_common.units, made.units);
 	for (uint32_t i = 0; i < header->ring_count; i++) {
 		struct rs_ring ring = rs_ring_at(&made, i);
 
@@ -200,6 +203,8 @@ static int attach(const struct rs_agent_config *config)
 	write_info(config, boot);
 	rs_providers_begin_boot();
 	rs_store_release(&rs_core.rings.count, rs_core.header.ring_count);
+	rs_store_release(&rs_emit_common.epoch, 
+			 rs_core.plain ? rs_core.name_epoch : RS_EMIT_NO_EPOCH);
 	rs_store(&rs_event_generation, &rs_core.control->generation);
 	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);
 	/* Last: from now on events find their control words. */
@@ -228,6 +233,7 @@ void rs_agent_fini(void)
 	if (rs_core.ops.wait_events)
 		rs_core.ops.wait_events();
 	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
+	rs_store(&rs_emit_common.epoch, RS_EMIT_NO_EPOCH);
 	if (rs_agent_active())
 		rs_store_release(&rs_core.rings.count, 0);
 	rs_core.info = NULL;

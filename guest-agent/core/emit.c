@@ -83,6 +83,43 @@ static __attribute__((__noinline__)) void ring_doorbell(void)
 		*config->doorbell_mmio = 1;
 }
 
+#ifdef RS_EMIT_KIND
+static inline void bind(struct rs_ring_state *state)
+{
+	if (rs_core.plain)
+		rs_port_bind(state, rs_core.region, rs_core.name_epoch);
+}
+#else
+/* A port whose events have no fast path of their own: what emit.h asks for. */
+#define RS_EMIT_KIND (RS_PORT_PREEMPTIBLE ? RS_SHARED : RS_NESTED)
+
+static inline void bind(struct rs_ring_state *state)
+{
+}
+
+static inline bool rs_emit_ready(void)
+{
+	return rs_core.plain && rs_port_cpu() < rs_core.rings.count;
+}
+
+static inline struct rs_ring_state *rs_emit_state(void)
+{
+	return rs_rings_state(&rs_core.rings, rs_port_cpu());
+}
+
+static inline uint8_t *rs_emit_region(void)
+{
+	return rs_core.region;
+}
+
+static inline uint64_t rs_emit_mark(void)
+{
+	return rs_context_mark(rs_port_pid(), rs_port_context());
+}
+
+#define rs_emit_clock rs_port_time
+#endif
+
 /* Return addresses, innermost first. */
 struct rs_stack {
 	uint32_t count;
@@ -144,6 +181,7 @@ emit_any(uint32_t id, const uint64_t *entry, uint32_t size, const struct rs_dyn 
 	if (rs_unlikely((RS_PORT_PREEMPTIBLE && rs_core.tasks) ||
 			rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts, record.chain);
+	bind(ring.state);
 	if (rs_unlikely(rs_ring_wake_due(&rs_core.rings, where.cpu)))
 		ring_doorbell();
 }
@@ -157,36 +195,24 @@ static __attribute__((__noinline__)) void emit_slow(uint32_t id, const uint64_t 
 	emit_any(id, entry, size, dyn, dyn_count, info, NULL);
 }
 
-#ifdef RS_PORT_RESTARTABLE
-/* Where rs_core.plain is true there are restartable sequences, so these need not ask. */
-#define RS_PLAIN_CPU(area) rs_restart_cpu(area)
-#define RS_PLAIN_TIME rs_restart_time
-#else
-#define RS_PLAIN_CPU(area) rs_port_cpu()
-#define RS_PLAIN_TIME rs_port_time
-#endif
-
 static inline __attribute__((always_inline)) void
 emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size, const uint32_t words)
 {
-	const struct rs_rings *const rings = &rs_core.rings;
-	uint32_t id = rs_load(&event->id), cpu;
-	ptrdiff_t area;
+	struct rs_ring_state *state = NULL;
+	uint32_t id = rs_load(&event->id);
+	struct rs_emit_place place;
 
-	if (rs_likely(rs_core.plain && id)) {
-		area = rs_ring_area();
-		cpu = RS_PLAIN_CPU(area);
-		if (rs_likely(cpu < rings->count && !rs_port_name_wanted(rs_core.name_epoch) &&
-			      rs_ring_emit_fast(
-				      rings, cpu, RS_PORT_PREEMPTIBLE ? RS_RESTARTABLE : RS_NESTED,
-				      id, rs_context_mark(rs_port_pid(), rs_port_context()), entry,
-				      size, words, RS_PLAIN_TIME, area))) {
-			if (rs_unlikely(rs_ring_wake_due(rings, cpu)))
-				ring_doorbell();
-			return;
-		}
+	if (rs_likely(rs_emit_ready() && id && words <= RS_EMIT_WORDS))
+		state = rs_emit_state();
+	if (rs_unlikely(!state || !rs_emit_reserve(RS_EMIT_KIND, state, rs_emit_region,
+						   rs_emit_mark, rs_emit_clock, words, &place))) {
+		emit_slow(id, entry, size, NULL, 0, NULL);
+		return;
 	}
-	emit_slow(id, entry, size, NULL, 0, NULL);
+	rs_emit_head(&place, id, size);
+	for (uint32_t i = 0; i < words; i++)
+		rs_store(place.at + 1 + i, entry[i]);
+	rs_emit_commit(RS_EMIT_KIND, state, &place);
 }
 
 void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
@@ -204,33 +230,35 @@ void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size)
 	emit_plain(event, entry, size, 2);
 }
 
-void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-	     const struct rs_dyn *dyn, uint32_t dyn_count)
+static void emit_any_size(struct rs_event *event, const uint64_t *entry, uint32_t size,
+			  const struct rs_dyn *dyn, uint32_t dyn_count)
 {
-	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
-	    !rs_judge_any(event, control, entry, size, dyn, dyn_count))
-		return;
 	if (dyn_count)
 		emit_slow(rs_load(&event->id), entry, size, dyn, dyn_count, event->info);
 	else
 		rs_emit_plain(event, entry, size);
 }
 
-/*
- * The frame of this function begins the chain, whatever the agent is compiled with. Its caller is
- * an event's own function, so that is left out.
- */
-__attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_t control,
-						 const uint64_t *entry, uint32_t size,
-						 const struct rs_dyn *dyn, uint32_t dyn_count)
+void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+	     const struct rs_dyn *dyn, uint32_t dyn_count)
 {
-	uint32_t depth = (control & RS_EVENT_STACK_MASK) >> RS_EVENT_STACK_SHIFT;
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0), end;
-	struct rs_stack stack;
-
 	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
 	    !rs_judge_any(event, control, entry, size, dyn, dyn_count))
 		return;
+	emit_any_size(event, entry, size, dyn, dyn_count);
+}
+
+/* With the call stack that begins at `frame`. That is a function which an event's own one called,
+ * and both are left out. */
+static __attribute__((__noinline__)) void emit_from(uintptr_t frame, struct rs_event *event,
+						    uint32_t control, const uint64_t *entry,
+						    uint32_t size, const struct rs_dyn *dyn,
+						    uint32_t dyn_count)
+{
+	uint32_t depth = (control & RS_EVENT_STACK_MASK) >> RS_EVENT_STACK_SHIFT;
+	struct rs_stack stack;
+	uintptr_t end;
+
 	stack.count = 0;
 	depth = depth < RS_STACK_MAX ? depth : RS_STACK_MAX;
 	if (rs_core.ops.call_stack)
@@ -240,6 +268,96 @@ __attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_
 		stack.count =
 			rs_stack_walk(rs_arch_frame_caller(frame), frame, end, stack.frames, depth);
 	emit_any(rs_load(&event->id), entry, size, dyn, dyn_count, event->info, &stack);
+}
+
+/*
+ * The frames of the next three begin the chain of callers, whatever the agent is compiled with.
+ * Their caller is an event's own function.
+ */
+__attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_t control,
+						 const uint64_t *entry, uint32_t size,
+						 const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
+	    !rs_judge_any(event, control, entry, size, dyn, dyn_count))
+		return;
+	emit_from(frame, event, control, entry, size, dyn, dyn_count);
+	RS_NO_TAIL_CALL();
+}
+
+/* Says "enabled", and otherwise what no control word does: a filter has a place, and a stack is not
+ * so deep. */
+#define CALLED (RS_EVENT_STACK_MASK | RS_EVENT_ENABLED)
+
+uint32_t rs_emit_call(struct rs_event *event, const uint64_t *args, uint32_t count)
+{
+	rs_callbacks_raw(event, args, count);
+	return rs_load(&event->state.records) || rs_event_control(event) & RS_EVENT_ENABLED ? CALLED
+											    : 0;
+}
+
+static __attribute__((__noinline__)) uint32_t call_back(struct rs_event *event,
+							const uint64_t *entry, uint32_t size,
+							const struct rs_dyn *dyn,
+							uint32_t dyn_count)
+{
+	rs_callbacks_record(event, entry, size, dyn, dyn_count);
+	return rs_event_control(event);
+}
+
+/* Whether the record is to be written. *control may change: the stack that goes with it. */
+static inline bool wanted(struct rs_event *event, uint32_t *word, const uint64_t *entry,
+			  uint32_t size, const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	uint32_t control = *word, judged;
+
+	if (rs_unlikely(control == CALLED))
+		*word = control = call_back(event, entry, size, dyn, dyn_count);
+	judged = control & RS_EVENT_ENABLED;
+	if (control >> RS_EVENT_FILTER_SHIFT)
+		judged = rs_judge(event, control, entry, size);
+	return judged == RS_JUDGE_OPEN ? rs_judge_any(event, control, entry, size, dyn, dyn_count)
+				       : judged != 0;
+}
+
+__attribute__((__noinline__)) uint32_t rs_emit_odd(struct rs_event *event, uint32_t control,
+						   const uint64_t *entry, uint32_t size)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	if (control == RS_EVENT_ENABLED) {
+		emit_slow(rs_load(&event->id), entry, size, NULL, 0, NULL);
+		return 0;
+	}
+	if (!wanted(event, &control, entry, size, NULL, 0))
+		return 0;
+	if (rs_likely(!(control & RS_EVENT_STACK_MASK)))
+		return rs_load(&event->id);
+	emit_from(frame, event, control, entry, size, NULL, 0);
+	return 0;
+}
+
+static inline __attribute__((always_inline)) void
+emit_entry(uintptr_t frame, struct rs_event *event, uint32_t control, const uint64_t *entry,
+	   uint32_t size, const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	if (!wanted(event, &control, entry, size, dyn, dyn_count))
+		return;
+	if (rs_unlikely(control & RS_EVENT_STACK_MASK))
+		emit_from(frame, event, control, entry, size, dyn, dyn_count);
+	else
+		emit_any_size(event, entry, size, dyn, dyn_count);
+	RS_NO_TAIL_CALL();
+}
+
+__attribute__((__noinline__)) void rs_emit_entry(struct rs_event *event, uint32_t control,
+						 const uint64_t *entry, uint32_t size,
+						 const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	emit_entry((uintptr_t)__builtin_frame_address(0), event, control, entry, size, dyn,
+		   dyn_count);
 }
 
 uint64_t rs_core_time(void)

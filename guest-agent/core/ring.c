@@ -3,6 +3,10 @@
 
 #include <ringside/agent.h>
 
+__attribute__((visibility("default"))) struct rs_emit_common rs_emit_common = {
+	.epoch = RS_EMIT_NO_EPOCH,
+};
+
 static uint32_t log2_of(uint32_t n)
 {
 	return 31 - (uint32_t)__builtin_clz(n);
@@ -281,27 +285,40 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	return RS_SWITCH_OPENED;
 }
 
+/* The rest of the page of an earlier boot is passed over. */
+static void close_old(const struct rs_ring *ring, uint64_t word)
+{
+	uint32_t off = rs_word_offset(word);
+
+	if (off == RS_WORD_CLOSED)
+		return;
+	/* If the page has unfinished records, its sum stays too small, and it is always skipped. */
+	rs_store_release(&ring->state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->rings->units);
+	rs_wmb();
+	pad(ring, RS_SHARED, rs_load(&ring->state->shape), rs_word_page(word), off);
+}
+
 void rs_ring_resume(const struct rs_ring *ring)
 {
 	struct rs_ring_state *state = ring->state;
 	uint64_t word = rs_load(&state->word);
-	uint32_t off = rs_word_offset(word);
 
 	rs_store(&state->last_ts, 0);
 	if (!rs_load(&state->shape)) {
 		rs_store(&state->place[0], RS_PLACE(ring->rings->first_log, 0));
 		rs_store_release(&state->shape, ring->rings->first_log);
 	}
-	if (word == 0) {
+	if (word == 0)
 		rs_store_release(&state->word, RS_WORD_INITIAL(ring->rings->units));
-		return;
-	}
-	if (off == RS_WORD_CLOSED)
-		return;
-	/* If the page has unfinished records, its sum stays too small, and it is always skipped. */
-	rs_store_release(&state->word, (word & ~RS_WORD_OFFSET_MASK) | ring->rings->units);
-	rs_wmb();
-	pad(ring, RS_SHARED, rs_load(&state->shape), rs_word_page(word), off);
+	else
+		close_old(ring, word);
+	/* No page is known yet: this one is as far away as a page can be. */
+	word = rs_load(&state->word) ^ 1ull << (RS_WORD_RECORDS_SHIFT - 1);
+	rs_store(&state->page, (uint32_t)(word & ~RS_WORD_OFFSET_MASK));
+	rs_store(&state->index, ring->index);
+	rs_store(&state->ctl, (uint32_t)(((const uint8_t *)ring->ctl - rs_emit_common.region) /
+					 RS_RING_UNIT));
+	rs_store(&state->wake_noticed, rs_load(&state->wake_seen));
 }
 
 bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index)
@@ -310,15 +327,21 @@ bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index)
 	const struct rs_ring_ctl *ctl = rs_rings_ctl(rings, index);
 	uint32_t armed = rs_load_acquire(&ctl->wake_armed); /* pairs with the arming release */
 	uint64_t pages = rs_load_acquire(&state->pages);
-	uint64_t word = rs_load(&state->word);
+	uint64_t word = rs_load(&state->word), cur = full_page(pages, word);
+	uint64_t due = rs_load(&ctl->wake_from) + rs_load(&ctl->wake_units);
 	uint32_t off = rs_word_offset(word);
-	uint64_t at =
-		full_page(pages, word) * rings->units + (off < rings->units ? off : rings->units);
+	uint64_t at = cur * rings->units + (off < rings->units ? off : rings->units);
+	bool seen = armed == rs_load(&state->wake_seen);
 
-	if ((int64_t)(at - rs_load(&ctl->wake_from)) < (int64_t)rs_load(&ctl->wake_units))
-		return false;
-	rs_store(&state->wake_seen, armed);
-	return true;
+	if (seen || (int64_t)(at - due) >= 0) {
+		rs_store(&state->wake_seen, armed);
+		rs_store(&state->wake_noticed, armed);
+		return !seen;
+	}
+	/* Before that page all records may take the fast path, and in it none. */
+	rs_store(&state->wake_noticed,
+		 (int64_t)(due - (cur + 1) * rings->units) > 0 ? armed : armed - 1);
+	return false;
 }
 
 /* Gathers bytes into 8-byte stores. */

@@ -15,18 +15,12 @@
 
 #include <ringside/atomic.h>
 #include <ringside/descriptor.h>
+#include <ringside/emit.h>
 #include <ringside/record.h>
 #include <ringside/region.h>
 #include <ringside/ring.h>
 
 #pragma GCC visibility push(hidden) /* not for who links the agent */
-
-/* How the producers of a ring may meet. A constant in every call on the fast path. */
-enum rs_producers {
-	RS_NESTED,      /* on one vCPU, each inside another: plain instructions */
-	RS_SHARED,      /* threads that are preempted and moved: locked instructions */
-	RS_RESTARTABLE, /* such threads, but with restartable sequences on the ring's own CPU */
-};
 
 #define RS_SKIP_MAX 64u /* pages that one switch passes over at most */
 #define RS_TRIES 64u    /* lost races after which a record is given up */
@@ -191,56 +185,29 @@ void rs_ring_share(const struct rs_dyn *dyn, uint32_t count, const struct rs_eve
 
 /*
  * Whether a sleeping reader wants the doorbell now. True once each time that the doorbell is armed.
+ * To be asked behind each record of the slow path. If the reader wants nothing before the ring
+ * comes to another page, records of the fast path need not ask until then.
+ *
+ * No barrier against the word's store: a reader that arms at this moment may miss this record. It
+ * has a timeout for this case (docs/adr/0002-ring.md).
  */
 bool rs_ring_wake_slow(const struct rs_rings *rings, uint32_t index);
 
 static inline bool rs_ring_wake_due(const struct rs_rings *rings, uint32_t index)
 {
-	/*
-	 * No barrier against the word's store: a reader that arms at this moment may miss this
-	 * record. It has a timeout for this case (docs/adr/0002-ring.md).
-	 */
-	return rs_unlikely(rs_load(&rs_rings_ctl(rings, index)->wake_armed) !=
-			   rs_load(&rs_rings_state(rings, index)->wake_seen)) &&
+	const struct rs_ring_state *state = rs_rings_state(rings, index);
+	uint32_t armed = rs_load(&rs_rings_ctl(rings, index)->wake_armed);
+
+	return rs_unlikely(armed != rs_load(&state->wake_seen) ||
+			   armed != rs_load(&state->wake_noticed)) &&
 	       rs_ring_wake_slow(rings, index);
-}
-
-/* A context mark as it stands in a ring. Never 0: the low 16 bits are RS_REC_CONTEXT. */
-static inline uint64_t rs_context_mark(uint32_t pid, uint32_t context)
-{
-	return (uint64_t)pid << 32 | (uint64_t)(uint16_t)context << 16 | RS_REC_CONTEXT;
-}
-
-static inline bool rs_ring_cas(enum rs_producers shared, uint64_t *p, uint64_t expected,
-			       uint64_t next)
-{
-	return shared ? rs_shared_cas64(p, &expected, next) : rs_local_cas64(p, &expected, next);
-}
-
-static inline ptrdiff_t rs_ring_area(void)
-{
-#ifdef RS_PORT_RESTARTABLE
-	return rs_restart_area();
-#else
-	return 0;
-#endif
-}
-
-/* Moves the word. Who moves it owns the space that it passed. */
-static inline bool rs_ring_move_in(ptrdiff_t area, uint32_t index, struct rs_ring_state *state,
-				   enum rs_producers shared, uint64_t expected, uint64_t next)
-{
-#ifdef RS_PORT_RESTARTABLE
-	if (shared == RS_RESTARTABLE)
-		return rs_restart_cas64(area, index, &state->word, expected, next);
-#endif
-	return rs_ring_cas(shared, &state->word, expected, next);
 }
 
 static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers shared,
 				uint64_t expected, uint64_t next)
 {
-	return rs_ring_move_in(rs_ring_area(), ring->index, ring->state, shared, expected, next);
+	return rs_ring_move_in(rs_ring_area(), ring->index, &ring->state->word, shared, expected,
+			       next);
 }
 
 /*
@@ -256,22 +223,6 @@ static inline struct rs_ring_page *rs_ring_page(const struct rs_ring *ring, uint
 						uint64_t page)
 {
 	return rs_rings_page(ring->rings, ring->index, shape, page);
-}
-
-/* Release: pairs with the reader's acquire of `committed`. `index` is the ring's. */
-static inline void rs_ring_commit_to(ptrdiff_t area, uint32_t index, enum rs_producers shared,
-				     struct rs_ring_page *header, uint32_t bytes)
-{
-#ifdef RS_PORT_RESTARTABLE
-	if (shared == RS_RESTARTABLE) {
-		rs_restart_add32(area, index, &header->committed, &header->committed_remote, bytes);
-		return;
-	}
-#endif
-	if (shared)
-		rs_shared_add32(&header->committed, bytes);
-	else
-		rs_local_add32(&header->committed, bytes);
 }
 
 static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
@@ -318,6 +269,23 @@ static inline uint32_t rs_stack_units(const struct rs_rings *rings, uint32_t uni
 }
 
 /*
+ * Notes in state.page where the page lies that a record went to, for the fast path of the next one.
+ * `known` is state.page as it was before the record. If somebody else has looked up a page
+ * meanwhile, nothing is stored: so a producer that is stopped here for long does no harm.
+ */
+static inline void rs_ring_know(const struct rs_ring *ring, enum rs_producers shared,
+				uint64_t known, const struct rs_ring_page *page)
+{
+	uint64_t units = (uint64_t)((const uint8_t *)page - rs_load(&rs_emit_common.region)) /
+			 RS_RING_UNIT;
+	uint64_t next = units << 32 | (uint32_t)(rs_load(&page->seq) << RS_WORD_PAGE_SHIFT);
+
+	if (rs_unlikely(next != known) && !(units >> 32))
+		rs_ring_move_in(rs_ring_area(), ring->index, &ring->state->page, shared, known,
+				next);
+}
+
+/*
  * Writes one record. The time comes from `clock`, or from `port_clock` if that is NULL.
  * `port_clock` is a constant, so that it is inlined. record->ts and record->chain are set when the
  * record is written.
@@ -329,7 +297,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	struct rs_ring_state *state = ring->state;
 	const uint64_t context = record->context;
 	uint32_t size = record->size, cut = 0, units, marks, off, frames = record->frame_count;
-	uint64_t word, ts, shape, *at, last;
+	uint64_t word, ts, shape, *at, last, known;
 	struct rs_ring_page *page;
 	uint32_t chain;
 
@@ -351,6 +319,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		if (shared == RS_RESTARTABLE && tries && rs_port_cpu() != ring->index)
 			return RS_RING_MOVED;
 #endif
+		known = rs_load(&state->page);
 		/* Acquire: the page that this word names was prepared before. */
 		word = rs_load_acquire(&state->word);
 		shape = rs_ring_shape(state);
@@ -420,48 +389,8 @@ write:
 	rs_ring_commit(ring, shared, page, (marks + units) * 8);
 	record->ts = ts;
 	record->chain = chain;
+	rs_ring_know(ring, shared, known, page);
 	return !shared && marks ? RS_RING_NEW_CONTEXT : RS_RING_DONE;
-}
-
-/*
- * The common case: the record fits, nobody interferes, and no mark is needed beyond the context
- * that `shared` always writes. The same steps as above, tried once. False: nothing happened, and
- * the caller takes rs_ring_emit(). `words` is (size + 7) / 8, `area` is rs_ring_area().
- */
-static inline __attribute__((always_inline)) bool
-rs_ring_emit_fast(const struct rs_rings *rings, const uint32_t index,
-		  const enum rs_producers shared, uint32_t id, uint64_t context,
-		  const uint64_t *entry, uint32_t size, const uint32_t words,
-		  uint64_t (*port_clock)(void), const ptrdiff_t area)
-{
-	struct rs_ring_state *const state = rs_rings_state(rings, index);
-	const uint32_t units = (shared ? 2 : 1) + words;
-	uint64_t word = rs_load_acquire(&state->word);
-	uint64_t shape = rs_ring_shape(state);
-	uint64_t ts = port_clock();
-	uint32_t off = rs_word_offset(word);
-	struct rs_ring_page *page;
-	uint64_t *at;
-
-	if (rs_unlikely(off + units > rings->units || (ts - rs_load(&state->last_ts)) >> 32 ||
-			rs_load(rings->chain) != rs_load(&state->chain) ||
-			(!shared && rs_load(&state->context) != context)))
-		return false;
-	if (rs_unlikely(!rs_ring_move_in(area, index, state, shared, word,
-					 word + (1ull << RS_WORD_RECORDS_SHIFT) + units)))
-		return false;
-	/* Pairs with the reader's rs_rmb() before its second look at the word. */
-	rs_wmb();
-	rs_store(&state->last_ts, ts);
-	page = rs_rings_page(rings, index, shape, rs_word_page(word));
-	at = (uint64_t *)page + off;
-	if (shared)
-		rs_store(at++, context);
-	rs_store(at, (uint64_t)id | (uint64_t)(8 + size) << 16 | ts << 32);
-	for (uint32_t i = 0; i < words; i++)
-		rs_store(at + 1 + i, entry[i]);
-	rs_ring_commit_to(area, index, shared, page, units * RS_RING_UNIT);
-	return true;
 }
 
 #pragma GCC visibility pop

@@ -109,6 +109,9 @@ MODELS = {
          **{name: ["PRODUCERS=1"] for name in ("GONE_LATE", "NO_LAST_LOOK", "READER_SHAPE_FIRST")},
          "SHAPE_FIRST": ["READS=0", "BODY=2", "EMITS=2"],
          "PLAIN_PLACE": ["READS=0", "EMITS=4", "CHANGES=3"]}),
+    "known": (
+        {"two producers": [], "three producers": ["PRODUCERS=3", "EMITS=1"]},
+        {name: [] for name in ("STORES", "EARLY", "STOPPED_FOR_LONG")}),
     "door": (
         {"two hosts, one may be killed": [], "one host, killed twice": ["HOSTS=1", "COMES=4", "KILLS=2"]},
         {name: [] for name in ("PLAIN_SLEEP", "NO_LOCK", "LOCK_LATE", "NO_SECOND_LOOK", "NO_WAKE", "LET_SLEEP")}),

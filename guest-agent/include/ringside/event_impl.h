@@ -28,6 +28,17 @@
 #endif
 
 /*
+ * A port whose events write their records themselves says how. An OS that wants its events small
+ * defines RS_EMIT_SHARED, for all files or for some: then they call the agent. So does code under
+ * a sanitizer of threads, which cannot see into assembly.
+ */
+#if !defined(RS_EMIT_SHARED) && !defined(RS_ATOMIC_GENERIC) && defined(__has_include)
+#if __has_include("rs_emit_port.h")
+#include "rs_emit_port.h"
+#endif
+#endif
+
+/*
  * What a port needs around the making of an event, until its record is written: a declaration that
  * is undone at the end of its scope. The headers of such a port define it before this one.
  */
@@ -137,12 +148,27 @@ static inline uint32_t rs_event_control(const struct rs_event *event)
 }
 
 /*
- * The next six are called by an event's emit function only. `entry` holds `size` bytes, then
+ * The next ones are called by an event's emit function only. `entry` holds `size` bytes, then
  * zeroes up to a multiple of 8. Locators are filled. `control` is the word that said "enabled".
+ *
+ * rs_emit_entry(): filter, call stack and record. A call stack is that of the functions that called
+ * the caller of this one, from frame pointers; so it is with rs_emit_judged() and rs_emit_stack().
  */
-void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-	     const struct rs_dyn *dyn, uint32_t dyn_count);
-/* For an event without dynamic fields that no filter needs to judge any more. */
+void rs_emit_entry(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+		   const struct rs_dyn *dyn, uint32_t dyn_count);
+/*
+ * Calls an event's callbacks with its arguments. Returns what stands for the control word:
+ * rs_emit_entry() and rs_emit_odd() then call those that get records. 0: nobody wants a record.
+ */
+uint32_t rs_emit_call(struct rs_event *event, const uint64_t *args, uint32_t count);
+/*
+ * For an event without dynamic fields that writes its records itself, but not this one, or not yet:
+ * `control` asks for more, or is RS_EVENT_ENABLED and the fast path has refused. Returns the event's
+ * id if the record is to be written. 0: the filter rejects it, or it has been written.
+ */
+uint32_t rs_emit_odd(struct rs_event *event, uint32_t control, const uint64_t *entry,
+		     uint32_t size);
+/* For such an event that no filter needs to judge any more, and that has no fast path of its own. */
 void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size);
 /*
  * As rs_emit_plain(), for an entry of 1..8 and of 9..16 bytes: most events. The entry is passed in
@@ -152,10 +178,10 @@ void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
 void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size);
 void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
 
-/*
- * As rs_emit(), where `control` asks for a call stack: of the functions that called the caller of
- * this one, from frame pointers.
- */
+/* Parts of rs_emit_entry(), for who has judged the event already: filter, if any, and record. */
+void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+	     const struct rs_dyn *dyn, uint32_t dyn_count);
+/* As rs_emit(), where `control` asks for a call stack. */
 void rs_emit_stack(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
 		   const struct rs_dyn *dyn, uint32_t dyn_count);
 
@@ -433,119 +459,148 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 		return rs_callback_unregister(callback);                                           \
 	}
 
-#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, args, assign, print_,        \
-			printed, ...)                                                              \
-	__extension__ struct rs_entry_##id_ {                                                      \
-		RS_NO_MEMBER                                                                       \
-		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
-	};                                                                                         \
-	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                       \
-			 "event " system_ ":" name_ " has too large an entry");                    \
-	RS_EACH(RS_SYMBOLS, id_, __VA_ARGS__)                                                      \
-	static const struct rs_field_info rs_fields_##id_[] = {                                    \
-		RS_EACH(RS_INFO, id_, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0}};        \
-	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=             \
-				 RS_MAX_FIELDS,                                                    \
-			 "event " system_ ":" name_ " has too many fields");                       \
-	static const struct rs_event_info rs_info_##id_ = {                                        \
-		system_,                                                                           \
-		name_,                                                                             \
-		print_,                                                                            \
-		printed,                                                                           \
-		rs_fields_##id_,                                                                   \
-		sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,                        \
-		sizeof(struct rs_entry_##id_),                                                     \
-		(keyword_),                                                                        \
-		(level_),                                                                          \
-	};                                                                                         \
-	struct rs_event rs_event_##id_                                                             \
-		__attribute__((section(RS_EVENTS_SECTION), used, visibility("hidden"))) = {        \
-			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};               \
-	__attribute__((__noinline__, cold)) static void rs_call_##id_ proto                        \
-	{                                                                                          \
-		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                    \
-                                                                                                   \
-		rs_callbacks_raw(&rs_event_##id_, rs_args,                                         \
-				 sizeof(rs_args) / sizeof(rs_args[0]) - 1);                        \
-		RS_EVENT_ENTRY(id_, assign, RS_EVENT_CALLED(id_), __VA_ARGS__)                     \
-	}                                                                                          \
-	__attribute__((__noinline__)) void rs_emit_##id_ proto                                     \
-	{                                                                                          \
-		RS_EVENT_GUARD                                                                     \
-		if (rs_unlikely(rs_load(&rs_event_##id_.state.callbacks) != NULL)) {               \
-			rs_call_##id_ args;                                                        \
-			return;                                                                    \
-		}                                                                                  \
-		RS_EVENT_ENTRY(id_, assign, RS_EVENT_NOT_CALLED(id_), __VA_ARGS__)                 \
+#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, args, assign, print_,         \
+			printed, ...)                                                               \
+	__extension__ struct rs_entry_##id_ {                                                       \
+		RS_NO_MEMBER                                                                        \
+		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                   \
+	} __attribute__((may_alias));                                                               \
+	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                        \
+			 "event " system_ ":" name_ " has too large an entry");                     \
+	RS_EACH(RS_SYMBOLS, id_, __VA_ARGS__)                                                       \
+	static const struct rs_field_info rs_fields_##id_[] = {                                     \
+		RS_EACH(RS_INFO, id_, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0}};         \
+	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=              \
+				 RS_MAX_FIELDS,                                                     \
+			 "event " system_ ":" name_ " has too many fields");                        \
+	static const struct rs_event_info rs_info_##id_ = {                                         \
+		system_,                                                                            \
+		name_,                                                                              \
+		print_,                                                                             \
+		printed,                                                                            \
+		rs_fields_##id_,                                                                    \
+		sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,                         \
+		sizeof(struct rs_entry_##id_),                                                      \
+		(keyword_),                                                                         \
+		(level_),                                                                           \
+	};                                                                                          \
+	struct rs_event rs_event_##id_                                                              \
+		__attribute__((section(RS_EVENTS_SECTION), used, visibility("hidden"))) = {         \
+			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};                \
+	__attribute__((__noinline__, cold)) static uint32_t rs_call_##id_ proto                     \
+	{                                                                                           \
+		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                     \
+                                                                                                    \
+		return rs_emit_call(&rs_event_##id_, rs_args,                                       \
+				    sizeof(rs_args) / sizeof(rs_args[0]) - 1);                      \
+	}                                                                                           \
+	RS_EMIT_SECTION __attribute__((__noinline__)) void rs_emit_##id_ proto                      \
+	{                                                                                           \
+		RS_EVENT_GUARD                                                                      \
+		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                             \
+		enum {                                                                              \
+			rs_own = RS_EMIT_OWN(sizeof(struct rs_entry_##id_), rs_dyn_count),          \
+			rs_bytes = 0 RS_EACH(RS_BYTES, id_, __VA_ARGS__)                            \
+		};                                                                                  \
+		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                     \
+		union {                                                                             \
+			struct rs_entry_##id_ entry;                                                \
+			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                    \
+				       (sizeof(struct rs_entry_##id_) == 0)];                       \
+		} rs_words;                                                                         \
+		/* If the code is the event's own, the compiler may keep the entry in registers. */ \
+		struct rs_entry_##id_ rs_entry;                                                     \
+		struct rs_entry_##id_ *const __entry = rs_own ? &rs_entry : &rs_words.entry;        \
+		struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                           \
+		uint32_t rs_at = sizeof(struct rs_entry_##id_), rs_id, rs_control;                  \
+                                                                                                    \
+		(void)__entry;                                                                      \
+		(void)rs_at;                                                                        \
+		if (rs_unlikely(rs_peek(&rs_event_##id_.state.callbacks) != NULL)) {                \
+			rs_control = rs_call_##id_ args;                                            \
+			rs_id = 0;                                                                  \
+		} else {                                                                            \
+			rs_id = rs_load_acquire(&rs_event_##id_.id);                                \
+			rs_control = rs_load(&rs_load(&rs_event_ctl)[rs_id]);                       \
+		}                                                                                   \
+		if (!(rs_control & RS_EVENT_ENABLED))                                               \
+			return;                                                                     \
+		if (rs_own)                                                                         \
+			__builtin_memset(&rs_entry, 0, sizeof(rs_entry));                           \
+		else                                                                                \
+			__builtin_memset(&rs_words, 0, sizeof(rs_words));                           \
+		if (rs_dyn_count > 0)                                                               \
+			__builtin_memset(__dyn, 0, sizeof(__dyn));                                  \
+		RS_OPEN assign;                                                                     \
+		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                              \
+		if (rs_own) {                                                                       \
+			RS_EVENT_WRITE(id_)                                                         \
+		} else if (rs_dyn_count > 0 || rs_control != RS_EVENT_ENABLED) {                    \
+			rs_emit_entry(&rs_event_##id_, rs_control, rs_words.words,                  \
+				      sizeof(rs_entry), rs_dyn_count > 0 ? __dyn : NULL,            \
+				      rs_dyn_count);                                                \
+		} else if (sizeof(rs_entry) - 1 < 8) {                                              \
+			rs_emit_8(&rs_event_##id_, rs_words.words, sizeof(rs_entry));               \
+		} else if (sizeof(rs_entry) - 1 < 16) {                                             \
+			rs_emit_16(&rs_event_##id_, rs_words.words, sizeof(rs_entry));              \
+		} else {                                                                            \
+			rs_emit_plain(&rs_event_##id_, rs_words.words, sizeof(rs_entry));           \
+		}                                                                                   \
 	}
 
-/*
- * Whether the entry is to be built, and what is done with it before the filter: for an event with
- * callbacks and for one without.
- */
-#define RS_EVENT_NOT_CALLED(id) !(rs_control & RS_EVENT_ENABLED), (void)0
-#define RS_EVENT_CALLED(id)                                                                        \
-	!(rs_control & RS_EVENT_ENABLED) && !rs_load(&rs_event_##id.state.records), do             \
-	{                                                                                          \
-		rs_callbacks_record(&rs_event_##id, rs_record.words, sizeof(struct rs_entry_##id), \
-				    rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);                \
-		if (!(rs_control & RS_EVENT_ENABLED))                                              \
-			return;                                                                    \
-	}                                                                                          \
-	while (0)
+/* Whether an event's own code writes its records. */
+#ifdef RS_EMIT_KIND
+#define RS_EMIT_OWN(size, dyn_count) ((dyn_count) == 0 && (size) <= RS_EMIT_WORDS * 8)
+#else
+#define RS_EMIT_OWN(size, dyn_count) 0
+#define RS_EMIT_SECTION
+#define RS_EVENT_WRITE(id)
+#endif
 
-/* From the arguments to the record. `not_wanted` and `first` are one of the two above. */
-#define RS_EVENT_ENTRY(...) RS_EVENT_ENTRY_(__VA_ARGS__)
-#define RS_EVENT_ENTRY_(id_, assign, not_wanted, first, ...)                                       \
-	enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                                    \
-	RS_EACH(RS_ELEM, , __VA_ARGS__)                                                            \
-	union {                                                                                    \
-		struct rs_entry_##id_ entry;                                                       \
-		uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                           \
-			       (sizeof(struct rs_entry_##id_) == 0)];                              \
-	} rs_record;                                                                               \
-	struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                                  \
-	struct rs_entry_##id_ *const __entry = &rs_record.entry;                                   \
-	uint32_t rs_control = rs_event_control(&rs_event_##id_);                                   \
-	uint32_t rs_at = sizeof(struct rs_entry_##id_);                                            \
+/* The items become the sum of their bytes, which is less than the entry's if that has holes. */
+#define RS_BYTES(id, item) RS_DISPATCH(RS_BYTES_, id, RS_KIND_OF_##item)
+#define RS_BYTES_OF(id, name) +sizeof(((struct rs_entry_##id *)0)->name)
+#define RS_BYTES_field(id, T, name) RS_BYTES_OF(id, name)
+#define RS_BYTES_hex(id, T, name) RS_BYTES_OF(id, name)
+#define RS_BYTES_ptr(id, name) RS_BYTES_OF(id, name)
+#define RS_BYTES_enum(id, T, name, ...) RS_BYTES_OF(id, name)
+#define RS_BYTES_flags(id, T, name, ...) RS_BYTES_OF(id, name)
+#define RS_BYTES_array(id, T, name, count, extra) RS_BYTES_OF(id, name)
+#define RS_BYTES_chars(id, name, size) RS_BYTES_OF(id, name)
+#define RS_BYTES_dynarray(id, T, name, extra) RS_BYTES_OF(id, name)
+#define RS_BYTES_string(id, name) RS_BYTES_OF(id, name)
+
+#ifdef RS_EMIT_KIND
+/*
+ * rs_entry becomes a record in the ring. What is needed behind the call is read again, so no register
+ * must be saved for it. The asm keeps the compiler from saving one for a constant.
+ */
+#define RS_EVENT_WRITE(id_)                                                                        \
+	const uint32_t rs_count = sizeof(rs_words) / 8 - (sizeof(rs_entry) == 0);                  \
+	struct rs_ring_state *rs_state;                                                            \
+	struct rs_emit_place rs_place;                                                             \
                                                                                                    \
-	(void)__entry;                                                                             \
-	(void)rs_at;                                                                               \
-	if (not_wanted)                                                                            \
-		return;                                                                            \
-	__builtin_memset(&rs_record, 0, sizeof(rs_record));                                        \
-	if (rs_dyn_count > 0)                                                                      \
-		__builtin_memset(__dyn, 0, sizeof(__dyn));                                         \
-	RS_OPEN assign;                                                                            \
-	RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                                     \
-	first;                                                                                     \
-	if (rs_control != RS_EVENT_ENABLED) {                                                      \
-		if (rs_control >> RS_EVENT_FILTER_SHIFT) {                                         \
-			uint32_t rs_judged =                                                       \
-				rs_judge(&rs_event_##id_, rs_control, rs_record.words,             \
-					 sizeof(struct rs_entry_##id_));                           \
-			if (!rs_judged)                                                            \
-				return;                                                            \
-			if (rs_judged != RS_JUDGE_OPEN)                                            \
-				rs_control &= RS_EVENT_ENABLED | RS_EVENT_STACK_MASK;              \
-		}                                                                                  \
-		if (rs_control & RS_EVENT_STACK_MASK) {                                            \
-			rs_emit_stack(&rs_event_##id_, rs_control, rs_record.words,                \
-				      sizeof(struct rs_entry_##id_),                               \
-				      rs_dyn_count > 0 ? __dyn : NULL, rs_dyn_count);              \
+	while (rs_unlikely(rs_control != RS_EVENT_ENABLED || !rs_emit_ready() ||                   \
+			   !rs_emit_reserve(RS_EMIT_KIND, rs_state = rs_emit_state(),              \
+					    rs_emit_region, rs_emit_mark, rs_emit_clock, rs_count, \
+					    &rs_place))) {                                         \
+		__builtin_memset(&rs_words, 0, sizeof(rs_words));                                  \
+		rs_words.entry = rs_entry;                                                         \
+		rs_id = rs_emit_odd(&rs_event_##id_, rs_control, rs_words.words,                   \
+				    sizeof(rs_entry));                                             \
+		if (!rs_id)                                                                        \
 			return;                                                                    \
-		}                                                                                  \
+		__asm__("" : "=r"(rs_control) : "0"(RS_EVENT_ENABLED));                            \
+		rs_entry = rs_words.entry;                                                         \
 	}                                                                                          \
-	if (rs_dyn_count > 0 || rs_control >> RS_EVENT_FILTER_SHIFT)                               \
-		rs_emit(&rs_event_##id_, rs_control, rs_record.words,                              \
-			sizeof(struct rs_entry_##id_), rs_dyn_count > 0 ? __dyn : NULL,            \
-			rs_dyn_count);                                                             \
-	else if (sizeof(struct rs_entry_##id_) - 1 < 8)                                            \
-		rs_emit_8(&rs_event_##id_, rs_record.words, sizeof(struct rs_entry_##id_));        \
-	else if (sizeof(struct rs_entry_##id_) - 1 < 16)                                           \
-		rs_emit_16(&rs_event_##id_, rs_record.words, sizeof(struct rs_entry_##id_));       \
-	else                                                                                       \
-		rs_emit_plain(&rs_event_##id_, rs_record.words, sizeof(struct rs_entry_##id_));
+	rs_emit_head(&rs_place, rs_id, sizeof(rs_entry));                                          \
+	/* Holes between the fields, and behind the last one, are zeroes. */                       \
+	for (uint32_t rs_i = rs_bytes == sizeof(rs_entry) ? sizeof(rs_entry) / 8 : 0;              \
+	     (rs_bytes % 8 || rs_bytes != sizeof(rs_entry)) && rs_i < rs_count; rs_i++)            \
+		rs_store(rs_place.at + 1 + rs_i, 0);                                               \
+	*(struct rs_entry_##id_ *)(rs_place.at + 1) = rs_entry;                                    \
+	rs_emit_commit(RS_EMIT_KIND, rs_state, &rs_place);
+#endif
 
 #endif /* RINGSIDE_EVENT_IMPL_H */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "internal.h"
+#include <ringside/record.h>
 #include <ringside/region.h>
 
 #define TSS_STRIDE 128
@@ -8,10 +9,14 @@
 
 RS_ASSERT_OFFSET(struct rs_cpu, index, RS_CPU_INDEX);
 RS_ASSERT_OFFSET(struct rs_cpu, pid, RS_CPU_PID);
+RS_ASSERT_OFFSET(struct rs_cpu, mark, RS_CPU_MARK);
 RS_ASSERT_OFFSET(struct rs_cpu, context, RS_CPU_CONTEXT);
 RS_ASSERT_OFFSET(struct rs_cpu, pending, RS_CPU_PENDING);
 RS_ASSERT_OFFSET(struct rs_cpu, fatal_stack, RS_CPU_FATAL_STACK);
 RS_ASSERT_OFFSET(struct rs_cpu, guest, RS_CPU_GUEST);
+RS_ASSERT_OFFSET(struct rs_cpu, emit_state, RS_CPU_EMIT_STATE);
+RS_ASSERT_OFFSET(struct rs_cpu, emit_region, RS_CPU_EMIT_REGION);
+RS_ASSERT_OFFSET(struct rs_cpu, emit_epoch, RS_CPU_EMIT_EPOCH);
 RS_STATIC_ASSERT(sizeof(struct rs_cpu) + RS_CPU_BLOCK + CALL_STACK + NMI_STACK <= RS_CPU_STRIDE,
 		 "block");
 
@@ -99,6 +104,7 @@ void rs_cpu_tables(uint64_t index)
 
 	cpu->self = cpu;
 	cpu->index = (uint32_t)index;
+	cpu->mark = RS_REC_CONTEXT;
 	cpu->fatal_stack = (uint64_t)(uintptr_t)(fatal_stacks[index] + RS_FATAL_STACK_SIZE);
 	if (index == 0)
 		fill_idt();

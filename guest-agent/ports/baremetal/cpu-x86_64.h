@@ -13,12 +13,16 @@
 /* Offsets in struct rs_cpu. */
 #define RS_CPU_SELF 0
 #define RS_CPU_INDEX 8
-#define RS_CPU_PID 12
-#define RS_CPU_CONTEXT 16 /* byte 0: RS_CTX_* below 256; byte 1: preempt depth */
-#define RS_CPU_PREEMPT 17
-#define RS_CPU_PENDING 20
+#define RS_CPU_PENDING 12
+#define RS_CPU_MARK 16    /* the next 8 bytes are an rs_context_mark() */
+#define RS_CPU_CONTEXT 18 /* byte 0: RS_CTX_* below 256; byte 1: preempt depth */
+#define RS_CPU_PREEMPT 19
+#define RS_CPU_PID 20
 #define RS_CPU_FATAL_STACK 24 /* address of its top */
 #define RS_CPU_GUEST 48
+#define RS_CPU_EMIT_STATE 160 /* struct rs_emit_self of <ringside/emit.h>, without its mark */
+#define RS_CPU_EMIT_REGION 168
+#define RS_CPU_EMIT_EPOCH 176
 
 #define RS_CPU_STRIDE 2048      /* bytes from one vCPU's block to the next */
 #define RS_CPU_BLOCK 1024       /* ring-0 stack below the struct, in the same block */
@@ -62,12 +66,12 @@
 struct rs_cpu {
 	struct rs_cpu *self;
 	uint32_t index;
-	uint32_t pid;
-	uint16_t context;
-	uint16_t reserved;
 	/* Bit i: vector RS_VEC_IRQ_FIRST + i came while masked. Bit 31: an NMI came in a stub. Bit
 	 * 30: one was delivered while interrupts were masked. */
 	uint32_t pending;
+	uint16_t mark; /* RS_REC_CONTEXT */
+	uint16_t context;
+	uint32_t pid;
 	uint64_t fatal_stack;
 	uint32_t online;
 	uint32_t ticks;
@@ -76,6 +80,10 @@ struct rs_cpu {
 	void *guest[8];   /* the guest author's: rs_cpu_slot() */
 	uint32_t tgid;    /* thread group of the running task; 0: it has none */
 	char comm[40];    /* its name, NUL-padded */
+	uint32_t reserved;
+	void *emit_state;
+	void *emit_region;
+	uint32_t emit_epoch;
 };
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 #ifndef RS_PORT_H
 #define RS_PORT_H
 
-#include "cpu-x86_64.h"
+#include "rs_emit_port.h"
 
 #include <ringside/record.h>
 
@@ -19,9 +19,7 @@
 
 static inline uint64_t rs_port_time(void)
 {
-	uint32_t low, high;
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
-	return (uint64_t)high << 32 | low;
+	return rs_emit_clock();
 }
 
 /* For preempted threads only. Here plain instructions do. */
@@ -78,10 +76,19 @@ static inline void rs_port_panic(const char *why)
 	rs_panic("%s", why);
 }
 
-/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
-static inline bool rs_port_name_wanted(uint32_t epoch)
+/* From now on events of this vCPU may take the fast path. */
+static inline void rs_port_bind(struct rs_ring_state *state, uint8_t *region, uint32_t epoch)
 {
-	return false;
+	struct rs_cpu *cpu = rs_this_cpu();
+
+	if (rs_likely(cpu->emit_epoch == epoch && cpu->emit_state == state))
+		return;
+	rs_store(&cpu->emit_epoch, 0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* an interrupt may come in between */
+	rs_store(&cpu->emit_region, region);
+	rs_store(&cpu->emit_state, state);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	rs_store(&cpu->emit_epoch, epoch);
 }
 
 /* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */

@@ -101,12 +101,6 @@ static inline void rs_port_panic(const char *why)
 	__builtin_trap();
 }
 
-/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
-static inline bool rs_port_name_wanted(uint32_t epoch)
-{
-	return false;
-}
-
 /* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {

@@ -13,9 +13,15 @@
 
 __thread struct rs_port_thread rs_port_thread __attribute__((tls_model("initial-exec")));
 
+#ifdef RS_EMIT_KIND
+__thread struct rs_emit_self rs_emit_self
+	__attribute__((tls_model("initial-exec"), visibility("default")));
+#endif
+
 /* After fork the one thread of the child has another id. Its next event asks for it. */
 static void forget(void)
 {
+	rs_port_unbind();
 	memset(&rs_port_thread, 0, sizeof(rs_port_thread));
 }
 
@@ -38,7 +44,7 @@ void rs_port_thread_fill(void)
 void rs_port_thread_renamed(void)
 {
 	rs_port_thread_fill();
-	rs_port_thread.named = 0;
+	rs_port_unbind();
 }
 
 void rs_port_panic(const char *why)

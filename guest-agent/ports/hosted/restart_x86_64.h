@@ -56,7 +56,7 @@ static inline uint32_t rs_restart_cpu(ptrdiff_t at)
 	return __atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
 }
 
-/* rs_port_time() of a process that has restartable sequences. */
+/* The event clock of a process that has restartable sequences: see rs_port_time(). */
 static inline uint64_t rs_restart_time(void)
 {
 	uint32_t lo, hi;

@@ -377,7 +377,7 @@ void rs_hosted_speak_for(uint32_t pid, uint32_t tgid, const char *comm)
 	rs_port_thread.tgid = tgid;
 	memset(rs_port_thread.comm, 0, RS_COMM_LEN);
 	memcpy(rs_port_thread.comm, comm, strnlen(comm, RS_COMM_LEN));
-	rs_port_thread.named = 0; /* its next event notes the name */
+	rs_port_unbind(); /* its next event notes the name */
 }
 
 void rs_hosted_thread_renamed(void)

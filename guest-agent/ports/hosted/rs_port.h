@@ -8,11 +8,13 @@
 #define RS_PORT_H
 
 #include <ringside/record.h>
+#include <ringside/ring.h>
 #include <ringside/types.h>
 #include <sched.h>
 #include <sys/rseq.h>
 
 #include "restart_x86_64.h"
+#include "rs_emit_port.h"
 
 #define RS_PORT_PREEMPTIBLE 1
 /* Whether rs_port_stack_end() knows of any stack. */
@@ -99,10 +101,31 @@ static inline const char *rs_port_comm(void)
 	return rs_port_thread.comm;
 }
 
-/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
-static inline bool rs_port_name_wanted(uint32_t epoch)
+/* From now on events of this thread may take the fast path, while it runs on the ring's CPU. */
+static inline void rs_port_bind(struct rs_ring_state *state, uint8_t *region, uint32_t epoch)
 {
-	return __builtin_expect(rs_port_thread.named != epoch, 0);
+#ifdef RS_EMIT_KIND
+	if (rs_likely(rs_emit_self.epoch == epoch)) {
+		rs_store(&rs_emit_self.state, state);
+		return;
+	}
+	rs_store(&rs_emit_self.epoch, 0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* a signal may come in between */
+	rs_store(&rs_emit_self.region, region);
+	rs_store(&rs_emit_self.mark, rs_context_mark(rs_port_pid(), rs_port_context()));
+	rs_store(&rs_emit_self.state, state);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	rs_store(&rs_emit_self.epoch, epoch);
+#endif
+}
+
+/* What the thread is called, or who it is, has changed: its next event takes the slow path. */
+static inline void rs_port_unbind(void)
+{
+	rs_port_thread.named = 0;
+#ifdef RS_EMIT_KIND
+	rs_store(&rs_emit_self.epoch, 0);
+#endif
 }
 
 /* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */

@@ -123,6 +123,8 @@ EXPORT_SYMBOL_GPL(rs_emit);
 EXPORT_SYMBOL_GPL(rs_emit_plain);
 EXPORT_SYMBOL_GPL(rs_emit_8);
 EXPORT_SYMBOL_GPL(rs_emit_16);
+EXPORT_SYMBOL_GPL(rs_emit_call);
+EXPORT_SYMBOL_GPL(rs_emit_entry);
 EXPORT_SYMBOL_GPL(rs_emit_stack);
 EXPORT_SYMBOL_GPL(rs_judge);
 EXPORT_SYMBOL_GPL(rs_callbacks_raw);

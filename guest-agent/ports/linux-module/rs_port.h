@@ -86,12 +86,6 @@ static inline bool rs_port_stack_end(uintptr_t frame, uintptr_t *end)
 /* The kernel goes on: whoever used the agent wrongly is told. */
 void rs_port_panic(const char *why);
 
-/* Whether an event must take the slow path, where rs_port_name_due() is asked. */
-static inline bool rs_port_name_wanted(uint32_t epoch)
-{
-	return false;
-}
-
 /* Whether the task's name is to be noted now. `changed`: the ring's context may have changed. */
 static inline bool rs_port_name_due(bool changed, uint32_t epoch)
 {

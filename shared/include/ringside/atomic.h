@@ -32,6 +32,17 @@
 #define rs_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define rs_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
+/*
+ * rs_peek: a load that the compiler may make a part of the instruction which needs it. For an
+ * aligned word that is used once: it does not matter if it is loaded twice. A memory clobber keeps
+ * it from being made too early.
+ */
+#ifdef RS_ATOMIC_GENERIC
+#define rs_peek(p) rs_load(p)
+#else
+#define rs_peek(p) (*(p))
+#endif
+
 #define rs_likely(x) __builtin_expect(!!(x), 1)
 #define rs_unlikely(x) __builtin_expect(!!(x), 0)
 

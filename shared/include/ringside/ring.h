@@ -130,7 +130,16 @@ struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	uint32_t wake_seen; /* the rs_ring_ctl.wake_armed that was last answered */
 	uint32_t chain;     /* clock chain that the ring named last */
 	uint64_t shape;     /* since 1.3: of the page after the current one; 0: not told */
-	uint64_t reserved1[3];
+	/*
+	 * The agent's own, since 1.4: what its fast path would otherwise work out for each record.
+	 * Nobody else need look. `page`: bits 0..31 are those of the word in the page that was last
+	 * looked up, with offset 0; bits 32..63 say where it lies, in units from the region's start.
+	 */
+	uint64_t page;
+	uint32_t index;        /* of this ring */
+	uint32_t ctl;          /* where its rs_ring_ctl lies, in units from the region's start */
+	uint32_t wake_noticed; /* the wake_armed that asks for nothing before the next page */
+	uint32_t reserved1;
 	/* second line: touched once a page */
 	uint64_t pages;     /* pages entered or skipped so far; never goes back */
 	uint64_t records;   /* records reserved before the current page; never goes back */
@@ -144,6 +153,7 @@ RS_ASSERT_SIZE(struct rs_ring_state, 128);
 #define RS_RING_STATE_MIN_SIZE 128u
 RS_ASSERT_GROWS(struct rs_ring_state, RS_RING_STATE_MIN_SIZE);
 RS_ASSERT_OFFSET(struct rs_ring_state, shape, 32);
+RS_ASSERT_OFFSET(struct rs_ring_state, page, 40);
 RS_ASSERT_OFFSET(struct rs_ring_state, pages, 64);
 RS_ASSERT_OFFSET(struct rs_ring_state, place, 104);
 

@@ -23,7 +23,7 @@
 #endif
 
 #define RS_ABI_MAJOR 1 /* a different major cannot be attached */
-#define RS_ABI_MINOR 3 /* a larger minor only adds */
+#define RS_ABI_MINOR 4 /* a larger minor only adds */
 
 #define RS_PAGE_SIZE 4096u     /* of x86-64; requests and responses have one each */
 #define RS_SECTION_ALIGN 4096u /* of sections */

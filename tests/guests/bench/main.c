@@ -31,6 +31,17 @@ __attribute__((noinline)) static void loop_empty(uint32_t n)
 		__asm__ volatile("" : "+r"(i)::"memory");
 }
 
+/* The least that a record of a time costs. */
+static volatile uint64_t floor_at;
+
+__attribute__((noinline)) static void loop_floor(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		floor_at = __builtin_ia32_rdtsc();
+		__asm__ volatile("" : "+r"(i)::"memory");
+	}
+}
+
 __attribute__((noinline)) static void loop_off(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -253,6 +264,7 @@ void rs_main(uint32_t cpu)
 	if (n < 100 || n > 100000000 || rounds < 1 || rounds > MAX_ROUNDS)
 		rs_panic("n or rounds out of range");
 	report("empty-loop", loop_empty, false);
+	report("rdtsc-and-store", loop_floor, false);
 	report("disabled-site", loop_off, false);
 	if (rs_cpu_count() > 1)
 		report("disabled-site-all", loop_off, true);

@@ -3,6 +3,7 @@
  * What the ring writer leaves in memory, word for word and at each limit: pages and their headers,
  * marks, counters. test-ring.c reads whole rings as a host does.
  */
+#include "emit-fast.h"
 #include "ring.h"
 
 #include <glib.h>
@@ -16,14 +17,19 @@
 #define CHAIN 5u
 #define ID (RS_FIRST_EVENT_ID + 7)
 
-static struct rs_ring_state states[2];
-static struct rs_ring_ctl ctls[2];
-static uint64_t pages[2 * COUNT * PAGE_MOST / 8] __attribute__((aligned(4096)));
+static struct {
+	uint64_t pages[2 * COUNT * PAGE_MOST / 8];
+	struct rs_ring_state states[2];
+	struct rs_ring_ctl ctls[2];
+} region __attribute__((aligned(4096)));
+static struct rs_ring_state *const states = region.states;
+static struct rs_ring_ctl *const ctls = region.ctls;
+static uint64_t *const pages = region.pages;
 static uint64_t lost_nested, now;
 static uint32_t chain, disturbances, ring_mode;
 static struct rs_rings rings;
 static struct rs_ring ring; /* the second one */
-static struct rs_ring_state *const state = &states[1];
+static struct rs_ring_state *const state = &region.states[1];
 static enum rs_producers kind;
 
 static uint64_t tick(void)
@@ -42,9 +48,7 @@ static void set_up_with(enum rs_producers producers, uint32_t mode, uint32_t pag
 		.ring_count = 2, .ring_pages = count, .ring_page_size = page_size};
 
 	ring_mode = mode;
-	memset(states, 0, sizeof(states));
-	memset(ctls, 0, sizeof(ctls));
-	memset(pages, 0, sizeof(pages));
+	memset(&region, 0, sizeof(region));
 	lost_nested = disturbances = 0;
 	now = 1000;
 	chain = CHAIN;
@@ -61,6 +65,7 @@ static void set_up_with(enum rs_producers producers, uint32_t mode, uint32_t pag
 		.boot = BOOT,
 	};
 	rs_rings_init(&rings, &layout);
+	fast_set_up(&region, &rings);
 	ring = rs_ring_at(&rings, 1);
 	rs_ring_resume(&ring);
 }
@@ -120,10 +125,8 @@ static bool emit_fast(uint32_t size)
 {
 	struct rs_ring_record record = record_of(size);
 
-	return kind == RS_SHARED ? rs_ring_emit_fast(&rings, 1, RS_SHARED, ID, record.context,
-						     record.entry, size, (size + 7) / 8, tick, 0)
-				 : rs_ring_emit_fast(&rings, 1, RS_NESTED, ID, record.context,
-						     record.entry, size, (size + 7) / 8, tick, 0);
+	return kind == RS_SHARED ? emit_fast_as(&ring, RS_SHARED, &record, tick)
+				 : emit_fast_as(&ring, RS_NESTED, &record, tick);
 }
 
 static uint64_t header_word(uint32_t size)
@@ -743,6 +746,59 @@ static void test_resume(void)
 	}
 }
 
+/* ---- the page that is known ---- */
+
+/* The fast path takes no page but that which the slow path has looked up, wherever the ring goes. */
+static void test_known(void)
+{
+	FOR_BOTH
+	{
+		uint64_t last = 0;
+
+		set_up(both);
+		g_assert_false(emit_fast(8)); /* none yet */
+		for (uint32_t n = 0; n < 3 * COUNT; n++) {
+			g_assert_cmpint(emit(8), >=, 0);
+			g_assert_cmphex(state->page, !=, last);
+			last = state->page;
+			g_assert_cmphex((uint32_t)last, ==, n << RS_WORD_PAGE_SHIFT);
+			g_assert_true((uint64_t *)&region + (last >> 32) == page_at(n));
+			while (emit_fast(8))
+				g_assert_cmphex(state->page, ==, last);
+			g_assert_cmpuint(offset() + 2 + (both ? 1 : 0), >, 512);
+			g_assert_cmpuint(rs_word_page(state->word), ==, n);
+		}
+		/* A page that somebody else has looked up meanwhile is left alone. */
+		rs_ring_know(&ring, kind, last - 1, head_of(3 * COUNT));
+		g_assert_cmphex(state->page, ==, last);
+		rs_ring_know(&ring, kind, last, head_of(3 * COUNT - 2));
+		g_assert_cmphex(state->page, !=, last);
+		/* What is known is wrong now, and is looked up again. */
+		g_assert_false(emit_fast(8));
+		rs_ring_resume(&ring);
+		g_assert_false(emit_fast(8));
+		g_assert_cmpint(emit(8), >=, 0);
+		g_assert_true(emit_fast(8));
+	}
+}
+
+/* Wherever the word is, what is known after a boot fits none of its pages. */
+static void test_known_after_boot(void)
+{
+	static const uint32_t offsets[] = {0, 8, 511, 512, RS_WORD_CLOSED};
+
+	set_up_of(RS_NESTED, RS_MODE_OVERWRITE, PAGE_MOST);
+	for (uint32_t page = 0; page <= RS_WORD_PAGE_MASK; page += 4095) {
+		for (uint32_t i = 0; i < G_N_ELEMENTS(offsets); i++) {
+			state->word =
+				(uint64_t)page << RS_WORD_PAGE_SHIFT | offsets[i] | 1ull << 40;
+			rs_ring_resume(&ring);
+			g_assert_false(emit_fast(8));
+			g_assert_cmpuint(rs_word_page(state->word), ==, page);
+		}
+	}
+}
+
 /* ---- the doorbell ---- */
 
 static void test_wake(void)
@@ -775,6 +831,47 @@ static void test_wake(void)
 	}
 }
 
+/* A reader that wants nothing in this page costs no record of it the fast path. */
+static void test_wake_later(void)
+{
+	uint32_t slow = 0;
+
+	set_up(RS_NESTED);
+	emit(8);
+	g_assert_false(rs_ring_wake_due(&rings, 1));
+	ctls[1].wake_armed = 1;
+	ctls[1].wake_from = FIRST + 2;
+	ctls[1].wake_units =
+		3 * 512; /* it is due in page 3, behind as many records as there are here */
+	for (uint32_t n = 0; n < 4 * 224; n++) {
+		uint64_t page = rs_word_page(state->word), due = 3 * 512 + FIRST + 2;
+
+		if (emit_fast(8))
+			continue;
+		slow++;
+		emit(8);
+		page = rs_word_page(state->word);
+		g_assert_true(rs_ring_wake_due(&rings, 1) == (page * 512 + offset() >= due));
+		if (state->wake_seen)
+			break;
+	}
+	g_assert_cmpuint(rs_word_page(state->word), ==, 3);
+	g_assert_cmpuint(offset(), <=, FIRST + 4);
+	/* The first with the new wish, and the first of each page. */
+	g_assert_cmpuint(slow, <=, 5);
+	g_assert_true(emit_fast(8));
+	/* One that wants something in this page is asked behind each record. */
+	ctls[1].wake_armed = 2;
+	ctls[1].wake_from = 3 * 512 + offset();
+	ctls[1].wake_units = 5;
+	for (uint32_t n = 0; n < 3; n++) {
+		g_assert_false(emit_fast(8));
+		emit(8);
+		g_assert_true(rs_ring_wake_due(&rings, 1) == (n == 2));
+	}
+	g_assert_true(emit_fast(8));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -795,6 +892,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/agent/ring-pages/copy", test_copy);
 	g_test_add_func("/agent/ring-pages/copy-cut", test_copy_cut);
 	g_test_add_func("/agent/ring-pages/resume", test_resume);
+	g_test_add_func("/agent/ring-pages/known", test_known);
+	g_test_add_func("/agent/ring-pages/known-after-boot", test_known_after_boot);
 	g_test_add_func("/agent/ring-pages/wake", test_wake);
+	g_test_add_func("/agent/ring-pages/wake-later", test_wake_later);
 	return g_test_run();
 }

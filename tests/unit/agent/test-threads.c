@@ -5,7 +5,7 @@
  * here is the ADR's algorithm at its smallest, with relaxed 8-byte loads, so that what TSan judges
  * is the writer.
  */
-#include "ring.h"
+#include "emit-fast.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -23,9 +23,11 @@
 /* Pages are read as words and as structures. */
 typedef uint64_t __attribute__((may_alias)) word_t;
 
-static struct rs_ring_state state;
-static struct rs_ring_ctl ctl;
-static word_t pages[COUNT * PAGE / 8] __attribute__((aligned(4096)));
+static struct {
+	word_t pages[COUNT * PAGE / 8];
+	struct rs_ring_state state;
+	struct rs_ring_ctl ctl;
+} region __attribute__((aligned(4096)));
 static struct rs_rings rings;
 static struct rs_ring ring;
 static struct rs_region_header layout = {
@@ -72,8 +74,7 @@ static void *writer(void *data)
 			.frame_count = i % 5 % 4,
 		};
 		if (i % 3 || record.frame_count ||
-		    !rs_ring_emit_fast(&rings, 0, true, record.id, record.context, entry, 32, 4,
-				       clock_tick, rs_ring_area()))
+		    !emit_fast_as(&ring, RS_SHARED, &record, clock_tick))
 			rs_ring_emit(&ring, true, &record, NULL, clock_tick);
 		rs_ring_wake_due(&rings, 0);
 		if (i % 500 == 0)
@@ -131,7 +132,7 @@ static uint64_t check_page(struct reader *r, const word_t *copy)
 /* Takes page r->seq if it is complete. */
 static bool take(struct reader *r, bool drop)
 {
-	const word_t *page = pages + r->seq % COUNT * (PAGE / 8);
+	const word_t *page = region.pages + r->seq % COUNT * (PAGE / 8);
 	const struct rs_ring_page *header = (const struct rs_ring_page *)page;
 	struct rs_ring_page *head;
 	word_t copy[PAGE / 8];
@@ -141,8 +142,8 @@ static bool take(struct reader *r, bool drop)
 		return false;
 	for (uint32_t i = 0; i < PAGE / 8; i++)
 		copy[i] = rs_load_acquire(&page[i]); /* acquire: in place of rs_rmb() below */
-	if (rs_load(&state.pages) > r->seq + COUNT ||
-	    rs_word_page(rs_load(&state.word)) >= r->seq + COUNT)
+	if (rs_load(&region.state.pages) > r->seq + COUNT ||
+	    rs_word_page(rs_load(&region.state.word)) >= r->seq + COUNT)
 		return false;
 	head = (struct rs_ring_page *)copy;
 	r->lost += head->records - r->records + head->dropped - r->dropped;
@@ -157,7 +158,7 @@ static bool take(struct reader *r, bool drop)
 	r->seq++;
 	r->pages++;
 	if (drop)
-		rs_store_release((uint64_t *)&ctl.consumed, r->seq);
+		rs_store_release((uint64_t *)&region.ctl.consumed, r->seq);
 	return true;
 }
 
@@ -173,10 +174,11 @@ static bool flip(const struct reader *r)
 
 	if (!waits) {
 		waits = r->pages - begun >= READ;
-		refused = rs_load(&state.dropped);
+		refused = rs_load(&region.state.dropped);
 		return waits;
 	}
-	if (drop ? rs_load(&state.dropped) == refused : rs_load(&state.pages) <= r->seq + COUNT)
+	if (drop ? rs_load(&region.state.dropped) == refused
+		 : rs_load(&region.state.pages) <= r->seq + COUNT)
 		return true;
 	rs_store_release(&layout.ring_mode, drop ? RS_MODE_OVERWRITE : RS_MODE_DROP);
 	begun = r->pages;
@@ -191,23 +193,22 @@ static void run(uint32_t mode)
 	struct reader r = {0};
 	uint64_t total;
 
-	memset(&state, 0, sizeof(state));
-	memset(&ctl, 0, sizeof(ctl));
-	memset(pages, 0, sizeof(pages));
+	memset(&region, 0, sizeof(region));
 	ticks = emitted = 0;
 	flips = 0;
 	lost_nested = 0;
 	layout.ring_mode = mode;
 	rings = (struct rs_rings){
-		.states = (uint8_t *)&state,
-		.ctls = (const uint8_t *)&ctl,
-		.pages = (uint8_t *)pages,
+		.states = (uint8_t *)&region.state,
+		.ctls = (const uint8_t *)&region.ctl,
+		.pages = (uint8_t *)region.pages,
 		.chain = &chain,
 		.lost_nested = &lost_nested,
 		.mode = &layout.ring_mode,
 		.boot = 1,
 	};
 	rs_rings_init(&rings, &layout);
+	fast_set_up(&region, &rings);
 	ring = rs_ring_at(&rings, 0);
 	rs_ring_resume(&ring);
 	writing = WRITERS;
@@ -220,14 +221,14 @@ static void run(uint32_t mode)
 			sched_yield();
 			continue;
 		}
-		newest = rs_load(&state.pages);
-		rs_store((uint32_t *)&ctl.wake_armed, (uint32_t)newest);
+		newest = rs_load(&region.state.pages);
+		rs_store((uint32_t *)&region.ctl.wake_armed, (uint32_t)newest);
 		if (take(&r, flipping || mode == RS_MODE_DROP))
 			continue;
 		if (flipping ? newest > r.seq + COUNT
 			     : mode == RS_MODE_OVERWRITE && newest > r.seq + COUNT - 1)
 			r.seq = newest - COUNT + 1;
-		else if (newest > r.seq + 1 && rs_load(&state.skipped))
+		else if (newest > r.seq + 1 && rs_load(&region.state.skipped))
 			r.seq++; /* a producer skipped it */
 		else
 			sched_yield();
@@ -237,23 +238,23 @@ static void run(uint32_t mode)
 	/*
 	 * Nobody writes any more. Read the complete pages; the word says where the last page ends.
 	 */
-	if ((flipping || mode == RS_MODE_OVERWRITE) && state.pages > r.seq + COUNT)
-		r.seq = state.pages - COUNT;
+	if ((flipping || mode == RS_MODE_OVERWRITE) && region.state.pages > r.seq + COUNT)
+		r.seq = region.state.pages - COUNT;
 	rs_ring_resume(&ring);
-	for (; r.seq < state.pages;) {
+	for (; r.seq < region.state.pages;) {
 		if (!take(&r, false))
 			r.seq++;
 	}
-	total = (uint32_t)rs_word_records(state.word);
-	r.lost += total - r.records + state.dropped - r.dropped;
+	total = (uint32_t)rs_word_records(region.state.word);
+	r.lost += total - r.records + region.state.dropped - r.dropped;
 	CHECK(emitted >= WRITERS * RECORDS);
-	CHECK(total + state.dropped + lost_nested == emitted);
+	CHECK(total + region.state.dropped + lost_nested == emitted);
 	CHECK(r.got + r.lost + lost_nested == emitted);
 	CHECK(r.got > 0);
 	if (flipping) /* both kinds */
-		CHECK(flips == FLIPS && state.dropped > 0 && r.lost > state.dropped);
+		CHECK(flips == FLIPS && region.state.dropped > 0 && r.lost > region.state.dropped);
 	printf("# mode %u: %llu read, %llu lost, %llu skipped\n", mode, (unsigned long long)r.got,
-	       (unsigned long long)r.lost, (unsigned long long)state.skipped);
+	       (unsigned long long)r.lost, (unsigned long long)region.state.skipped);
 }
 
 int main(void)

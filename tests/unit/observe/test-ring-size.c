@@ -4,6 +4,7 @@
  * ThreadSanitizer, and again under ASan/UBSan. All three are those of the product. Each record is
  * read once, or is known to be lost at the place where it was.
  */
+#include "../agent/emit-fast.h"
 #include "ring.h"
 
 #include "rs-trace-ring-change.h"
@@ -56,8 +57,7 @@ static void emit(uint32_t pid, uint64_t number)
 
 	if (now->kind == RS_NESTED)
 		rs_ring_emit(&now->ring, RS_NESTED, &record, NULL, tick);
-	else if (number % 3 || !rs_ring_emit_fast(&now->rings, 0, RS_SHARED, ID, record.context,
-						  entry, sizeof(entry), 4, tick, rs_ring_area()))
+	else if (number % 3 || !emit_fast_as(&now->ring, RS_SHARED, &record, tick))
 		rs_ring_emit(&now->ring, RS_SHARED, &record, NULL, tick);
 }
 
@@ -85,6 +85,7 @@ static void begin(struct fixture *f, uint32_t mode, enum rs_producers kind)
 		.boot = 1,
 	};
 	rs_rings_init(&f->rings, &f->region->header);
+	fast_set_up(shared, &f->rings);
 	f->ring = rs_ring_at(&f->rings, 0);
 	rs_ring_resume(&f->ring);
 	ticks = emitted = lost_nested = 0;
