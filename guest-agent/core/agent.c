@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's life on a region: attach, say what it is, detach. Errors as text. */
 #include "core.h"
+#include "judge.h"
 
 #include "arch.h"
 #include "rs_port.h"
@@ -162,6 +163,20 @@ static void write_info(const struct rs_agent_config *config, uint32_t boot)
 	rs_store_release(&info->magic, RS_GUEST_MAGIC);
 }
 
+/* A host before 1.4 has no words: then no entry is ever used, whatever stands there instead. */
+static void init_native(const struct rs_agent_config *config)
+{
+	const struct rs_section *words = &rs_core.header.section[RS_SEC_NATIVE];
+	bool told = words->size && words->count >= rs_core.header.event_capacity;
+
+	rs_native.pool = config->text_pool;
+	rs_native.words = rs_core_section(told ? RS_SEC_NATIVE : RS_SEC_EVENT_CTL);
+	rs_native.entries =
+		told && config->text_pool
+			? config->text_pool_size / (uint32_t)sizeof(struct rs_native_entry)
+			: 0;
+}
+
 static int attach(const struct rs_agent_config *config)
 {
 	int err = rs_region_take(&rs_core.header, config->region, config->region_size);
@@ -188,6 +203,7 @@ static int attach(const struct rs_agent_config *config)
 		.count = rs_core.header.section[RS_SEC_CMDLINE].count,
 		.stride = rs_core.header.section[RS_SEC_CMDLINE].stride,
 	};
+	init_native(config);
 	rs_core.raw = rs_core.ops.trace_pipe_push_raw_record != NULL;
 	rs_core.tasks =
 		rs_core.ops.current_pid || rs_core.ops.current_tgid || rs_core.ops.current_comm;
@@ -234,6 +250,7 @@ void rs_agent_fini(void)
 		rs_core.ops.wait_events();
 	rs_store_release(&rs_event_ctl, rs_nothing_enabled);
 	rs_store(&rs_emit_common.epoch, RS_EMIT_NO_EPOCH);
+	rs_native.entries = 0;
 	if (rs_agent_active())
 		rs_store_release(&rs_core.rings.count, 0);
 	rs_core.info = NULL;

@@ -8,6 +8,45 @@
 
 #define RS_FILTER_TRIES 4u
 
+static const uint32_t no_words[1];
+struct rs_native_pool rs_native = {.words = no_words};
+
+typedef uint32_t (*judge_entry)(const void *entry);
+typedef uint32_t (*judge_input)(const void *entry, const struct rs_filter_input *input);
+
+/* What the code relies on. */
+_Static_assert(sizeof(void *) != 8 ||
+		       (offsetof(struct rs_filter_input, dyn) == RS_NATIVE_IN_DYN &&
+			offsetof(struct rs_filter_input, comm) == RS_NATIVE_IN_COMM &&
+			offsetof(struct rs_filter_input, pid) == RS_NATIVE_IN_PID &&
+			offsetof(struct rs_filter_input, tgid) == RS_NATIVE_IN_TGID &&
+			offsetof(struct rs_filter_input, cpu) == RS_NATIVE_IN_CPU &&
+			offsetof(struct rs_dyn, data) == RS_NATIVE_DYN_DATA &&
+			offsetof(struct rs_dyn, size) == RS_NATIVE_DYN_SIZE &&
+			sizeof(struct rs_dyn) == RS_NATIVE_DYN_STRIDE),
+	       "the input of native filters");
+_Static_assert(RS_EVENT_ENABLED == 1, "what a native filter returns is what rs_judge() returns");
+
+/* Text of the pool. It is the guest's own: not of the region, which others may write. */
+static inline uintptr_t native_code(const struct rs_native_entry *entry)
+{
+	return (uintptr_t)rs_native.pool + rs_load(&entry->code);
+}
+
+/* 0 or 1, or RS_JUDGE_OPEN: there is no code for it. */
+static uint32_t judge_native(uint32_t id, const struct rs_filter_input *input)
+{
+	const struct rs_native_entry *entry =
+		rs_native_find(id, input->entry_size | RS_NATIVE_INPUT << RS_NATIVE_KIND_SHIFT);
+
+	if (entry && rs_load(&entry->dyn_count) <= input->dyn_count)
+		return ((judge_input)native_code(entry))(input->entry, input);
+	entry = rs_native_find(id, input->entry_size);
+	if (entry)
+		return ((judge_entry)native_code(entry))(input->entry);
+	return RS_JUDGE_OPEN;
+}
+
 /*
  * The host may replace the program while it runs. The sequence number then changes, and the control
  * word is read anew.
@@ -15,6 +54,12 @@
 bool rs_core_wanted(const struct rs_event *event, uint32_t control,
 		    const struct rs_filter_input *input)
 {
+	uint32_t judged = RS_JUDGE_OPEN;
+
+	if (control >> RS_EVENT_FILTER_SHIFT)
+		judged = judge_native(rs_load(&event->id), input);
+	if (judged != RS_JUDGE_OPEN)
+		return judged;
 	for (uint32_t tries = 0; tries < RS_FILTER_TRIES; tries++) {
 		uint32_t offset = (control >> RS_EVENT_FILTER_SHIFT) * RS_FILTER_GRAIN;
 		const struct rs_filter_program *program;
@@ -101,8 +146,8 @@ static __attribute__((__noinline__)) uint32_t judge_fields(const struct rs_filte
 	return judged(program, sequence, rs_filter_run_fields(program, count, entry, size));
 }
 
-uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
-		  uint32_t size)
+static __attribute__((__noinline__)) uint32_t
+judge_program(const struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size)
 {
 	uint32_t offset = (control >> RS_EVENT_FILTER_SHIFT) * RS_FILTER_GRAIN;
 	const struct rs_filter_program *program;
@@ -122,4 +167,14 @@ uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t
 	if (!verdict)
 		return judge_fields(program, count, entry, size, sequence);
 	return judged(program, sequence, verdict);
+}
+
+uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
+		  uint32_t size)
+{
+	const struct rs_native_entry *native = rs_native_find(rs_load(&event->id), size);
+
+	if (rs_likely(native))
+		return ((judge_entry)native_code(native))(entry);
+	return judge_program(event, control, entry, size);
 }

@@ -352,6 +352,8 @@ static void write_entry(struct rs_agent_provider *provider, const struct place *
 	out->image_start = (uint64_t)(uintptr_t)provider->image;
 	out->image_end = (uint64_t)(uintptr_t)provider->image_end;
 	out->owner_pid = rs_core.config.owner_pid;
+	out->text_pool = (uint64_t)(uintptr_t)rs_core.config.text_pool;
+	out->text_pool_size = rs_core.config.text_pool_size;
 	out->build_id_size = size;
 	__builtin_memcpy(out->build_id, build_id, sizeof(build_id));
 	out->state = RS_PROVIDER_LIVE;

@@ -14,7 +14,7 @@ DIALECTS = ("tracepoint", "provider", "ktrace", "utrace")
 OS_PORT = "guest-agent/ports/linux-module/"
 VIEWER = ("viewer/decode", "viewer/filter", "viewer/symbols", "viewer/analysis", "viewer/observe",
           "viewer/disasm", "viewer/export", "viewer/timeline", "viewer/document", "viewer/expect", "viewer/test")
-HV_SIBLINGS = ("vmm", "qemu", "hosted", "host", "libvirt", "region", "patch")
+HV_SIBLINGS = ("vmm", "qemu", "hosted", "host", "libvirt", "region", "patch", "native")
 # What hv may use of the viewer's libraries (docs/adr/0001).
 HV_MAY = {
     "hv/region": ("rs-trace-region.h", "rs-trace-mapping.h", "rs-trace-directory.h", "rs-trace-clock.h"),

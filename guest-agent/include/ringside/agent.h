@@ -148,6 +148,14 @@ struct rs_agent_config {
 	 * RS_NO_PATIENCE: no request waits.
 	 */
 	uint32_t patience_ms;
+	/*
+	 * Text for the host to fill (ringside/native.h), whose filters then run faster: part of the
+	 * image that has the agent, executable where page_table_root leads, all
+	 * RS_NATIVE_UNUSED, and changed by nobody else as long as the image lives. Its start and
+	 * size are multiples of 16. NULL: none.
+	 */
+	const void *text_pool;
+	uint32_t text_pool_size;
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The first C code on each vCPU: command line, region, agent, other vCPUs, rs_main(). */
+#include "../text_pool.h"
 #include "internal.h"
 #include <ringside/agent.h>
 #include <ringside/directory.h>
@@ -282,6 +283,8 @@ static void start_agent(uint32_t cpus)
 		.paging = rs_paging(),
 		.hcall_mmio = map_mmio(h->hcall_channel, h->hcall_addr),
 		.doorbell_mmio = map_mmio(h->doorbell_channel, h->doorbell_addr),
+		.text_pool = rs_text_pool,
+		.text_pool_size = RS_TEXT_POOL_SIZE,
 	};
 	identify_provider();
 	int error = rs_agent_init(&config);

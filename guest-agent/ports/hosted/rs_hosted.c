@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent in an ordinary process, see rs_hosted.h. */
 #define _GNU_SOURCE
+#include "../text_pool.h"
 #include "rs_hosted.h"
 
 #include "copy.h"
@@ -130,6 +131,8 @@ static int attach(const char *name, bool self)
 		.flags = self ? RS_GUEST_SELF_PATCH : 0,
 		.owner_pid = (uint32_t)getpid(),
 		.patience_ms = rs_hosted_patience(&hosted.place),
+		.text_pool = rs_text_pool,
+		.text_pool_size = RS_TEXT_POOL_SIZE,
 	};
 	int ret;
 

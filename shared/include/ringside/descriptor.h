@@ -48,8 +48,12 @@ struct rs_provider {         /* G */
 	uint32_t build_id_size; /* 0: not known */
 	uint32_t since_chain;   /* clock chains of `since` and `until` */
 	uint8_t build_id[32];
-	uint64_t text_pool; /* GVA of text that the host may fill, in rel32 reach; 0: none */
-	uint64_t text_pool_size;
+	/*
+	 * GVA of text that the host may fill (native.h), in rel32 reach of the image that has the
+	 * agent. All its providers name the same; 0: none.
+	 */
+	uint64_t text_pool;
+	uint64_t text_pool_size; /* bytes, multiple of 16 */
 	uint32_t until_chain;
 	uint32_t reserved0;
 	uint64_t reserved1[3];

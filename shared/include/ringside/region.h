@@ -50,6 +50,7 @@ enum {
 	RS_SEC_HOST_EVENT_CTL = 9, /* H reserved: control words of those */
 	RS_SEC_HOST_STATE = 10,    /* H reserved: state of a ring that the host writes */
 	RS_SEC_HOST_RING = 11,     /* H reserved: its pages */
+	RS_SEC_NATIVE = 12,        /* H uint32_t[event_capacity]: see native.h. Since 1.4 */
 
 	RS_SEC_FIRST_GUEST = 32,
 	RS_SEC_GUEST_INFO = 32, /* G struct rs_guest_info */

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks x86-64 code of filters, see native.h. It is written from what such code may do, not from
+ * how it is made. Each instruction is one of a list, and each register has one role:
+ *
+ *     rdi, rsi            the arguments: never written
+ *     r8, r9              pointers into strings and dynamic fields: never made of a number
+ *     r11                 a table of this code
+ *     rax, rcx, rdx, r10  numbers
+ *
+ * Memory is only read. Jumps lead forward to an instruction, or back within one of the few loops
+ * that there are, each of which takes a byte or more of a string that ends.
+ */
+#include "native/native.h"
+
+#include <capstone/capstone.h>
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+struct check {
+	const struct rs_native *native;
+	cs_insn *insns;
+	size_t count;
+	const char *why;
+};
+
+static bool is_number(x86_reg reg)
+{
+	switch (reg) {
+	case X86_REG_AL:
+	case X86_REG_EAX:
+	case X86_REG_RAX:
+	case X86_REG_ECX:
+	case X86_REG_RCX:
+	case X86_REG_EDX:
+	case X86_REG_RDX:
+	case X86_REG_R10D:
+	case X86_REG_R10:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_pointer(x86_reg reg)
+{
+	return reg == X86_REG_R8 || reg == X86_REG_R9 || reg == X86_REG_R11;
+}
+
+static bool is_free(x86_reg reg)
+{
+	return reg == X86_REG_INVALID || is_number(reg);
+}
+
+static bool is_input(int64_t disp, uint8_t size)
+{
+	switch (disp) {
+	case RS_NATIVE_IN_DYN:
+	case RS_NATIVE_IN_COMM:
+		return size == 8;
+	case RS_NATIVE_IN_PID:
+	case RS_NATIVE_IN_TGID:
+	case RS_NATIVE_IN_CPU:
+		return size == 4;
+	default:
+		return false;
+	}
+}
+
+/* A place that may be read. */
+static bool good_load(const struct check *c, const cs_x86_op *op)
+{
+	const x86_op_mem *mem = &op->mem;
+
+	if (mem->segment != X86_REG_INVALID || !is_free(mem->index))
+		return false;
+	if (mem->base == X86_REG_RDI)
+		return mem->index == X86_REG_INVALID && mem->disp >= 0 &&
+		       mem->disp + op->size <= c->native->entry_size;
+	if (mem->base == X86_REG_RSI)
+		return c->native->kind == RS_NATIVE_INPUT && mem->index == X86_REG_INVALID &&
+		       is_input(mem->disp, op->size);
+	return is_pointer(mem->base);
+}
+
+/* What is in the entry: where it begins, and how many bytes there are, which comes next. */
+static bool good_string(const struct check *c, const cs_insn *insn, const x86_op_mem *mem)
+{
+	const cs_insn *next = insn + 1;
+	const cs_x86 *x86;
+
+	if (next == c->insns + c->count || next->id != X86_INS_MOV)
+		return false;
+	x86 = &next->detail->x86;
+	return mem->index == X86_REG_INVALID && mem->disp >= 0 &&
+	       x86->operands[0].reg == X86_REG_ECX && x86->operands[0].type == X86_OP_REG &&
+	       x86->operands[1].type == X86_OP_IMM && x86->operands[1].imm >= 0 &&
+	       mem->disp + x86->operands[1].imm <= c->native->entry_size;
+}
+
+static bool good_lea(const struct check *c, const cs_insn *insn)
+{
+	const cs_x86_op *to = &insn->detail->x86.operands[0], *from = to + 1;
+	uint64_t table = insn->address + insn->size + (uint64_t)from->mem.disp;
+
+	if (to->reg == X86_REG_R11)
+		return from->mem.base == X86_REG_RIP && from->mem.index == X86_REG_INVALID &&
+		       table >= c->native->text && table < c->native->size;
+	if (to->reg == X86_REG_R8 && from->mem.base == X86_REG_RDI)
+		return good_string(c, insn, &from->mem);
+	if (to->reg == X86_REG_R8 || to->reg == X86_REG_R9)
+		return from->mem.base == X86_REG_R8 && is_free(from->mem.index) &&
+		       !from->mem.disp && from->mem.scale == 1;
+	return is_number(to->reg); /* only a sum */
+}
+
+/* To a pointer: from the input, or from a dynamic field. */
+static bool good_pointer(const cs_x86_op *to, const cs_x86_op *from)
+{
+	return (to->reg == X86_REG_R8 || to->reg == X86_REG_R9) && from->type == X86_OP_MEM &&
+	       from->size == 8 && (from->mem.base == X86_REG_RSI || from->mem.base == X86_REG_R8) &&
+	       from->mem.index == X86_REG_INVALID && from->mem.disp >= 0 &&
+	       from->mem.disp % RS_NATIVE_DYN_STRIDE % 8 == 0;
+}
+
+/* What an instruction writes is its first operand. */
+static bool good_target(const cs_insn *insn)
+{
+	const cs_x86_op *to = &insn->detail->x86.operands[0], *from = to + 1;
+
+	if (to->type != X86_OP_REG)
+		return false;
+	if (is_number(to->reg))
+		return true;
+	if (insn->id == X86_INS_MOV)
+		return good_pointer(to, from);
+	return insn->id == X86_INS_ADD && to->reg == X86_REG_R8 && from->type == X86_OP_IMM &&
+	       from->imm == 1;
+}
+
+static bool good_operands(const struct check *c, const cs_insn *insn)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+
+	for (uint8_t i = 0; i < x86->op_count; i++)
+		if (x86->operands[i].type == X86_OP_MEM && !good_load(c, &x86->operands[i]))
+			return false;
+	return true;
+}
+
+/* An instruction that is no jump. */
+static const char *bad_plain(const struct check *c, const cs_insn *insn)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+	const cs_x86_op *first = &x86->operands[0];
+
+	if (x86->prefix[0] || x86->prefix[1] || x86->prefix[3])
+		return "a prefix";
+	switch (insn->id) {
+	case X86_INS_LEA:
+		return good_lea(c, insn) ? NULL : "the address of something else";
+	case X86_INS_CMP:
+	case X86_INS_TEST:
+		return good_operands(c, insn) ? NULL : "a load of something else";
+	case X86_INS_BT: /* in memory it would be at any distance */
+		return first->type == X86_OP_REG ? NULL : "a bit in memory";
+	case X86_INS_MOV:
+	case X86_INS_MOVABS:
+	case X86_INS_MOVZX:
+	case X86_INS_MOVSX:
+	case X86_INS_MOVSXD:
+	case X86_INS_ADD:
+	case X86_INS_AND:
+	case X86_INS_OR:
+	case X86_INS_SUB:
+	case X86_INS_XOR:
+	case X86_INS_SHL:
+	case X86_INS_SHR:
+	case X86_INS_CMOVA:
+	case X86_INS_CMOVE:
+		if (!good_target(insn))
+			return "a write";
+		return good_operands(c, insn) ? NULL : "a load of something else";
+	default:
+		return "an instruction that no filter has";
+	}
+}
+
+static bool is_jump(const cs_insn *insn)
+{
+	switch (insn->id) {
+	case X86_INS_JMP:
+	case X86_INS_JA:
+	case X86_INS_JAE:
+	case X86_INS_JB:
+	case X86_INS_JBE:
+	case X86_INS_JE:
+	case X86_INS_JNE:
+	case X86_INS_JG:
+	case X86_INS_JGE:
+	case X86_INS_JL:
+	case X86_INS_JLE:
+	case X86_INS_JS:
+		return insn->detail->x86.operands[0].type == X86_OP_IMM;
+	default:
+		return false;
+	}
+}
+
+/* Loops, as the names of their instructions from the first one to the jump back. */
+static bool is_loop(const cs_insn *first, const cs_insn *last)
+{
+	static const char loops[] =
+		/* the rest of a dynamic field; two long strings; the end of a string */
+		"^(shl movzx or sub jne|mov cmp jne add cmp jb|cmp jae movzx add test jne"
+		/* a glob */
+		"|cmp jae movzx add test je movzx lea and ((mov |movabs )?and or|mov test)( je)?"
+		"( bt jb)? jmp"
+		/* a text in another: its inner loop, and its outer one, from two places */
+		"|cmp je test je movzx jmp|cmp jae movzx add test je cmp je test je"
+		"|cmp jae movzx add test je cmp je test je movzx jmp add cmp jb)$";
+	g_autoptr(GString) names = g_string_new(first->mnemonic);
+
+	for (first++; first <= last; first++)
+		g_string_append_printf(names, " %s", first->mnemonic);
+	return g_regex_match_simple(loops, names->str, 0, 0);
+}
+
+static const char *bad_jump(const struct check *c, const cs_insn *insn)
+{
+	uint64_t to = (uint64_t)insn->detail->x86.operands[0].imm;
+
+	for (const cs_insn *target = c->insns; target < c->insns + c->count; target++) {
+		if (target->address != to)
+			continue;
+		return target > insn || is_loop(target, insn) ? NULL : "a jump back";
+	}
+	return "a jump to somewhere else";
+}
+
+static const char *bad_insn(const struct check *c, size_t i)
+{
+	const cs_insn *insn = &c->insns[i];
+
+	if (i == 0)
+		return insn->id == X86_INS_ENDBR64 ? NULL : "no begin";
+	if (insn->id == X86_INS_RET)
+		return insn->size == 1 ? NULL : "a return that takes from the stack";
+	return is_jump(insn) ? bad_jump(c, insn) : bad_plain(c, insn);
+}
+
+static int check_all(const struct check *c, struct rs_error *err)
+{
+	size_t end = c->count ? c->insns[c->count - 1].address + c->insns[c->count - 1].size : 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const char *why = bad_insn(c, i);
+
+		if (why)
+			return rs_error_set(err, EILSEQ, "code of a filter has at %u: %s (%s %s)",
+					    (unsigned int)c->insns[i].address, why,
+					    c->insns[i].mnemonic, c->insns[i].op_str);
+	}
+	if (end != c->native->text || c->insns[c->count - 1].id != X86_INS_RET)
+		return rs_error_set(err, EILSEQ, "code of a filter is cut off at %zu", end);
+	return 0;
+}
+
+int rs_native_check_x86_64(const struct rs_native *native, struct rs_error *err)
+{
+	struct check c = {.native = native};
+	csh handle;
+	int ret;
+
+	if (!native->text || native->text > native->size || native->size > sizeof(native->bytes))
+		return rs_error_set(err, EILSEQ, "code of a filter has no valid size");
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
+		return rs_error_set(err, EIO, "Capstone does not start");
+	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+	c.count = cs_disasm(handle, native->bytes, native->text, 0, 0, &c.insns);
+	ret = check_all(&c, err);
+	if (c.insns)
+		cs_free(c.insns, c.count);
+	cs_close(&handle);
+	return ret;
+}
