@@ -28,6 +28,8 @@ static const struct rs_cli_key event_keys[] = {
 	{"stack", "u", offsetof(struct rs_cli_event, stack)},
 	{"sites", "u", offsetof(struct rs_cli_event, sites)},
 	{"filter", "&s", offsetof(struct rs_cli_event, filter)},
+	{"native", "b", offsetof(struct rs_cli_event, native)},
+	{"no_native", "&s", offsetof(struct rs_cli_event, no_native)},
 	{"note", "&s", offsetof(struct rs_cli_event, note)},
 	{"owners", "@aa{sv}", offsetof(struct rs_cli_event, owners)},
 };
@@ -46,6 +48,7 @@ gboolean rs_cli_next_wish(GVariantIter *iter, struct rs_cli_wish *wish)
 static void read_event(GVariant *dict, struct rs_cli_event *event)
 {
 	event->source = event->system = event->name = event->filter = event->note = "";
+	event->no_native = "";
 	rs_cli_read_row(dict, event_keys, G_N_ELEMENTS(event_keys), event);
 }
 
@@ -229,6 +232,18 @@ static void add_fields_line(struct rs_cli_table *table, const RsTraceEvent *even
 	rs_cli_table_line(table, event ? line->str : "       (not known)");
 }
 
+/* How the guest runs the filter in force. */
+static void add_native_line(struct rs_cli_table *table, const struct rs_cli_event *row)
+{
+	g_autofree char *why = rs_trace_escape(row->no_native, -1, NULL);
+	g_autofree char *line =
+		row->native ? g_strdup("       filter: as machine code")
+			    : g_strconcat("       filter: as a program, since ", why, NULL);
+
+	if (row->native || *why)
+		rs_cli_table_line(table, line);
+}
+
 /* `fields` NULL: they are not shown. */
 static void add_row(struct rs_cli_table *table, const struct rs_cli_event *row, const char *name,
 		    const struct rs_cli_fields *fields, bool has_levels)
@@ -245,8 +260,10 @@ static void add_row(struct rs_cli_table *table, const struct rs_cli_event *row, 
 	if (has_levels)
 		rs_cli_table_add(table, keyword, NULL);
 	rs_cli_table_add(table, last, NULL);
-	if (fields)
-		add_fields_line(table, rs_cli_fields_event(fields, row->source_number, row->id));
+	if (!fields)
+		return;
+	add_fields_line(table, rs_cli_fields_event(fields, row->source_number, row->id));
+	add_native_line(table, row);
 }
 
 struct rs_cli_table *rs_cli_event_table(GVariant *all, GVariant *events,

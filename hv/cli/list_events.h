@@ -15,8 +15,9 @@ struct rs_cli_event {
 	guint32 source_number, id, sites, level, stack;
 	guint64 keyword;
 	const char *source, *system, *name, *filter, *note;
-	GVariant *owners; /* aa{sv}; NULL: nobody has asked for anything */
-	gboolean enabled;
+	const char *no_native; /* why its filter is no machine code; "": it is, or not known */
+	GVariant *owners;      /* aa{sv}; NULL: nobody has asked for anything */
+	gboolean enabled, native;
 };
 
 /* One owner's wish for an event. */

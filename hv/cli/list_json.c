@@ -69,6 +69,9 @@ void rs_cli_print_events_json(GVariant *events, const struct rs_cli_fields *fiel
 		json_builder_add_boolean_value(b, row.enabled);
 		rs_cli_add_number(b, "stack", row.stack);
 		rs_cli_add_text(b, "filter", row.filter);
+		json_builder_set_member_name(b, "native");
+		json_builder_add_boolean_value(b, row.native);
+		rs_cli_add_text(b, "no_native", row.no_native);
 		add_wishes(b, row.owners);
 		json_builder_set_member_name(b, "sites");
 		json_builder_add_int_value(b, row.sites);

@@ -40,6 +40,21 @@ static void print_sites(GVariant *t)
 	       number(t, "sites_refused"));
 }
 
+static void print_native(GVariant *t)
+{
+	uint64_t now = number(t, "native_filters"), full = number(t, "native_full");
+
+	if (!now && !full)
+		return;
+	printf("native:      %" PRIu64 " filter%s, room for %.1f KiB more", now,
+	       rs_cli_plural(now, "s"), (double)number(t, "native_left") / 1024);
+	if (full)
+		printf(", %" PRIu64 " did not fit", full);
+	if (number(t, "native_pause_ns"))
+		printf(", %.1f us of pause", (double)number(t, "native_pause_ns") / 1e3);
+	putchar('\n');
+}
+
 /* What differs from other agents, for who wonders about the figures. */
 static void print_bridge(GVariant *t)
 {
@@ -145,6 +160,7 @@ static void print_text(const char *session, const char *source, const char *of, 
 	print_frozen(t, session);
 	print_bridge(t);
 	print_sites(t);
+	print_native(t);
 	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
 	       number(t, "patch_batches"), rs_cli_plural(number(t, "patch_batches"), "es"));
 	printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",

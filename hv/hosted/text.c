@@ -212,7 +212,11 @@ bool rs_hosted_writes_live(struct rs_target *target, const struct rs_text_patch 
 	bool may =
 		hosted->way == RS_HOSTED_LIVE ||
 		(hosted->way == RS_HOSTED_ANY && (failed == -EBUSY || rs_hosted_word_is_whole()));
+	bool unused = hosted->way != RS_HOSTED_STOP;
 
+	for (size_t i = 0; i < count; i++)
+		unused &= patches[i].unused;
+	may |= unused;
 	/* Who has stopped it by hand has it stopped already. */
 	if (hosted->base.pauses || hosted->no_patch.code)
 		return false;

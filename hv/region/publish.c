@@ -34,6 +34,7 @@ struct part {
 struct rs_publisher {
 	struct rs_publisher_map map;
 	uint32_t *words;          /* private copy of event_ctl */
+	uint32_t *natives;        /* likewise of native words; NULL: there are none */
 	struct slot **filter_of;  /* per event id; NULL: none */
 	struct part common, kept; /* for everybody, and what is kept back from guests */
 	GPtrArray *slots;         /* owns them all */
@@ -71,6 +72,7 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	publisher->epochs = rs_load(&map->control->epoch_count);
 	publisher->chain = rs_load(&map->control->clock_chain);
 	publisher->words = g_new0(uint32_t, map->event_capacity);
+	publisher->natives = map->native ? g_new0(uint32_t, map->event_capacity) : NULL;
 	publisher->filter_of = g_new0(struct slot *, map->event_capacity);
 	publisher->slots = g_ptr_array_new_with_free_func(g_free);
 	divide(publisher);
@@ -78,8 +80,11 @@ struct rs_publisher *rs_publisher_create(const struct rs_publisher_map *map)
 	publisher->nudges = rs_load(&map->control->nudge);
 	publisher->flags = map->flags;
 	rs_store(&map->control->flags, map->flags);
-	for (uint32_t id = 0; id < map->event_capacity; id++)
-		rs_store(&map->event_ctl[id], 0);
+	for (uint32_t id = 0; id < map->event_capacity; id++) {
+		if (map->native)
+			rs_store(&map->native[id], 0);
+		rs_store_release(&map->event_ctl[id], 0);
+	}
 	return publisher;
 }
 
@@ -93,6 +98,7 @@ void rs_publisher_destroy(struct rs_publisher *publisher)
 	}
 	g_ptr_array_unref(publisher->slots);
 	g_free(publisher->filter_of);
+	g_free(publisher->natives);
 	g_free(publisher->words);
 	rs_trace_clock_free(publisher->clock);
 	g_free(publisher);
@@ -198,6 +204,15 @@ static void store_word(struct rs_publisher *publisher, uint32_t id, uint32_t wor
 	rs_store_release(&publisher->map.event_ctl[id], word);
 }
 
+static void store_native(struct rs_publisher *publisher, uint32_t id, uint32_t word)
+{
+	if (!publisher->natives || publisher->natives[id] == word)
+		return;
+	publisher->natives[id] = word;
+	/* Release: what the word names is in the guest's text. */
+	rs_store_release(&publisher->map.native[id], word);
+}
+
 static int check_id(const struct rs_publisher *publisher, uint32_t id, struct rs_error *err)
 {
 	if (id >= RS_FIRST_EVENT_ID && id < publisher->map.event_capacity)
@@ -224,6 +239,11 @@ static int set_filter(struct rs_publisher *publisher, uint32_t id,
 					    guest ? " of the guest" : "");
 		write_slot(publisher, slot, program);
 	}
+	/*
+	 * Before the control word, whose release orders the two: whoever sees the new word, by an
+	 * acquire, does not see the code of the old filter.
+	 */
+	store_native(publisher, id, 0);
 	word = publisher->words[id] & (RS_EVENT_ENABLED | RS_EVENT_STACK_MASK);
 	if (slot)
 		word |= slot->offset / RS_FILTER_GRAIN << RS_EVENT_FILTER_SHIFT;
@@ -245,6 +265,18 @@ int rs_publisher_set_guest_filter(struct rs_publisher *publisher, uint32_t id,
 				  const struct rs_filter_program *program, struct rs_error *err)
 {
 	return set_filter(publisher, id, program, true, err);
+}
+
+void rs_publisher_set_native(struct rs_publisher *publisher, uint32_t id, uint32_t word)
+{
+	if (!check_id(publisher, id, NULL) && publisher->filter_of[id])
+		store_native(publisher, id, word);
+}
+
+uint32_t rs_publisher_native(const struct rs_publisher *publisher, uint32_t id)
+{
+	return publisher->natives && id < publisher->map.event_capacity ? publisher->natives[id]
+									: 0;
 }
 
 int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,
@@ -310,6 +342,7 @@ void rs_publisher_nudge(struct rs_publisher *publisher)
 void rs_publisher_reset(struct rs_publisher *publisher)
 {
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < publisher->map.event_capacity; id++) {
+		store_native(publisher, id, 0);
 		if (publisher->words[id])
 			store_word(publisher, id, 0);
 		if (publisher->filter_of[id])

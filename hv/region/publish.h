@@ -31,6 +31,7 @@ struct rs_publisher_map {
 	uint32_t event_capacity;
 	uint8_t *filters;
 	size_t filters_size;
+	uint32_t *native; /* as many words as event_ctl; NULL: the region has none */
 	struct rs_clock_epoch *epochs;
 	uint32_t epoch_capacity;
 	uint32_t flags; /* RS_CONTROL_*, from the start */
@@ -53,6 +54,13 @@ int rs_publisher_set_filter(struct rs_publisher *publisher, uint32_t id,
 /* The same for a program that only a guest asks for: takes no space that is kept back. */
 int rs_publisher_set_guest_filter(struct rs_publisher *publisher, uint32_t id,
 				  const struct rs_filter_program *program, struct rs_error *err);
+
+/*
+ * The native word (ringside/native.h) of an event that has a filter: what it names means the same as
+ * that filter. A new filter, or none, makes it 0 again before it comes into force.
+ */
+void rs_publisher_set_native(struct rs_publisher *publisher, uint32_t id, uint32_t word);
+uint32_t rs_publisher_native(const struct rs_publisher *publisher, uint32_t id);
 
 /* Sets or clears RS_EVENT_ENABLED in the control word. -EINVAL: there is no such id. */
 int rs_publisher_set_enabled(struct rs_publisher *publisher, uint32_t id, bool enabled,

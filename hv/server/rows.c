@@ -251,6 +251,10 @@ GVariant *rs_row_event(const struct rs_session_event *e)
 	add(&b, "sites", g_variant_new_uint32(e->sites));
 	if (e->filter)
 		add_text(&b, "filter", e->filter);
+	if (e->native)
+		add(&b, "native", g_variant_new_boolean(TRUE));
+	if (e->no_native)
+		add_text(&b, "no_native", e->no_native);
 	if (e->note)
 		add_text(&b, "note", e->note);
 	if (e->wishes)
@@ -468,6 +472,11 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_u64(&b, "pause_last_ns", s->pause_last_ns);
 	add_u64(&b, "pause_max_ns", s->pause_max_ns);
 	add_u64(&b, "pause_total_ns", s->pause_total_ns);
+	add_u64(&b, "native_filters", s->native.in_force);
+	add_u64(&b, "native_made", s->native.made);
+	add_u64(&b, "native_full", s->native.full);
+	add_u64(&b, "native_left", s->native.left);
+	add_u64(&b, "native_pause_ns", s->native.paused_ns);
 	add_u64(&b, "bad_descriptors", s->bad_descriptors);
 	add_u64(&b, "lost_nested", s->lost_nested);
 	add_u64(&b, "lost_no_ring", s->lost_no_ring);

@@ -177,6 +177,7 @@ void rs_source_forget_event(struct rs_source *source, uint32_t id)
 	rs_wishes_clear(&state->wishes);
 	g_clear_pointer(&state->program, rs_program_unref);
 	g_free(state->filter);
+	g_free(state->no_native);
 	g_free(state->note);
 	g_free(state->left_out);
 	*state = (struct event_state){0};
@@ -185,6 +186,7 @@ void rs_source_forget_event(struct rs_source *source, uint32_t id)
 void rs_source_forget_events(struct rs_source *source)
 {
 	rs_publisher_reset(source->publisher);
+	rs_source_reset_natives(source);
 	rs_source_commit(source);
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++)
 		rs_source_forget_event(source, id);
@@ -233,6 +235,7 @@ static void list_source(struct rs_source *source, const RsTraceEventGlob *glob, 
 		entry.filter = rs_event_filter(source, event->id);
 		entry.wishes = state->wishes.first;
 		entry.sites = rs_source_sites_of(source, event->id);
+		entry.native = rs_event_is_native(source, event->id, &entry.no_native);
 		entry.note = state->note ? state->note : state->left_out;
 		if (!is_read(source, event))
 			entry.note = "its sites are being read";

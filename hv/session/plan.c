@@ -288,6 +288,7 @@ static void settle(struct rs_plan *plan)
 	plan->done = true;
 	g_clear_pointer(&state->program, rs_program_unref);
 	state->program = plan->program ? rs_program_ref(plan->program) : NULL;
+	rs_source_native_due(plan->source, plan->id);
 	g_clear_pointer(&state->filter, g_free);
 	plan->version = ++state->version;
 }

@@ -14,6 +14,7 @@
  *     events.c   which events can be used, and their list
  *     providers.c  the list of providers
  *     filters.c  from an expression to the filters of events
+ *     natives.c  filters in force as machine code in the guest
  *     program.c  the room that filter programs take; it knows no session
  *     plan.c     from what owners wish to what is in force
  *     sites.c    the patcher
@@ -56,6 +57,7 @@ struct rs_faults;
 struct rs_filter_error;
 struct rs_filters;
 struct rs_journal_report;
+struct rs_natives;
 struct rs_plan;
 struct rs_requests;
 struct rs_source_command;
@@ -73,6 +75,8 @@ struct event_state {
 	uint32_t stack; /* frames of call stacks in its control word */
 	bool overfull;  /* the owners' filters are too large together: recorded without one */
 	struct rs_program *program; /* in force while it is on; NULL: everything is recorded */
+	bool native_due;            /* it is to be compiled to machine code */
+	char *no_native;  /* why that cannot be, or could not be written; NULL: nothing is wrong */
 	char *filter;     /* as rs_event_filter() told it last; NULL: not since it changed */
 	uint32_t version; /* grows when the wishes change */
 	char *note;       /* why sites could not be patched at the last try; NULL: they were */
@@ -127,6 +131,7 @@ struct rs_source {
 	uint64_t bad_descriptors;
 	struct rs_requests *requests;
 	struct rs_commands *commands;
+	struct rs_natives *natives;
 	GQueue engines;      /* of struct rs_engine, in the order of their numbers */
 	bool detaching;      /* one of them by ourselves: see rs_engine_detach() */
 	GHashTable *handles; /* the guest's, of those that it holds: uint64_t → struct rs_engine */
@@ -476,6 +481,21 @@ void rs_source_sites_stat(struct rs_source *source, struct rs_source_stat *out);
 void rs_source_sum_rings(const struct rs_source *source, struct rs_ring_sums *out);
 /* Sets whether the guest patches itself. To be called only while nothing is on. */
 int rs_source_sites_set_self(struct rs_source *source, bool self, struct rs_error *err);
+
+/* natives.c */
+struct rs_natives *rs_natives_new(void);
+void rs_natives_free(struct rs_natives *natives); /* accepts NULL */
+/* For another boot of the guest, whose events are forgotten, too. */
+void rs_source_reset_natives(struct rs_source *source);
+/* The event may have another filter: it is compiled in a later turn. */
+void rs_source_native_due(struct rs_source *source, uint32_t id);
+/* Goes on with what is due, until the turn is over. Waits for no target. */
+void rs_source_tend_natives(struct rs_source *source);
+/* Whether that would get on. */
+bool rs_source_natives_wait(const struct rs_source *source);
+void rs_source_native_stat(const struct rs_source *source, struct rs_native_stat *out);
+/* Whether the event's filter runs as machine code. *why: why not, if that is known; else NULL. */
+bool rs_event_is_native(const struct rs_source *source, uint32_t id, const char **why);
 
 /* later.c */
 GPtrArray *rs_laters_new(void);

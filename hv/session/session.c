@@ -81,10 +81,12 @@ static gint64 poll_source(struct rs_source *source, gint64 now)
 		look_at(source, now);
 	if (!source->ended)
 		rs_source_ask_on(source);
+	if (!source->ended)
+		rs_source_tend_natives(source);
 	rs_source_tend_commands(source, now);
 	rs_source_tend_engines(source);
 	rs_source_tend_faults(source);
-	if (has_more(source) || rs_source_asks(source))
+	if (has_more(source) || rs_source_asks(source) || rs_source_natives_wait(source))
 		return 0;
 	if (!mailboxes)
 		return POLL_REFRESH_MS;

@@ -163,6 +163,8 @@ struct rs_session_event { /* strings owned by the session, valid until it is cal
 	const char *filter;           /* the filters of all owners together; NULL: none */
 	const struct rs_wish *wishes; /* each owner's; NULL: none */
 	uint32_t sites;               /* patchable sites known to the host */
+	bool native;                  /* the filter runs as machine code */
+	const char *no_native;        /* why it does not; NULL: no filter, or it is on its way */
 	const char *note;             /* why some or all sites cannot be patched; NULL: they can */
 };
 
@@ -213,6 +215,15 @@ struct rs_ring_sums {
 	uint64_t written, dropped, overrun;
 };
 
+/* Filters as machine code. */
+struct rs_native_stat {
+	uint64_t in_force;  /* now */
+	uint64_t made;      /* so far */
+	uint64_t full;      /* so many did not fit any more: they run as programs */
+	uint64_t left;      /* bytes of the guest's pool of text */
+	uint64_t paused_ns; /* that the guest stood still for it */
+};
+
 struct rs_source_stat {
 	enum rs_session_state state;
 	uint64_t clock_hz;       /* 0: unknown */
@@ -237,6 +248,7 @@ struct rs_source_stat {
 	struct rs_target_stats target;
 	uint64_t now_ts;    /* the event clock now; 0: unknown */
 	uint64_t most_work; /* of a session: that its sources caused before others were served */
+	struct rs_native_stat native;
 	uint32_t cpus;
 	uint64_t written, dropped, overrun; /* as in struct rs_ring_sums */
 	struct rs_ring_sums before; /* those of the sessions that had the memory before this one */

@@ -207,6 +207,8 @@ static struct rs_publisher *make_publisher(RsTraceRegion *region, bool self_patc
 		map.flags |= RS_CONTROL_SELF_PATCH;
 	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	map.filters = rs_trace_region_section(region, RS_SEC_FILTERS, &map.filters_size);
+	if (region->header.section[RS_SEC_NATIVE].count >= map.event_capacity)
+		map.native = rs_trace_region_section(region, RS_SEC_NATIVE, NULL);
 	map.epochs = rs_trace_region_section(region, RS_SEC_CLOCK, NULL);
 	map.epoch_capacity = region->header.section[RS_SEC_CLOCK].count;
 	return rs_publisher_create(&map);
@@ -264,6 +266,7 @@ int rs_source_create(struct rs_session *session, const struct rs_source_config *
 	source->table = rs_trace_table_new(region);
 	source->guest = rs_owner_new(RS_OWNER_GUEST);
 	source->commands = rs_commands_new(source);
+	source->natives = rs_natives_new();
 	source->handles = g_hash_table_new(g_int64_hash, g_int64_equal);
 	source->publisher = make_publisher(region, config->self_patch);
 	source->clock = rs_clock_create(target, region, source->publisher, nudge, source);
@@ -317,6 +320,7 @@ void rs_source_destroy(struct rs_source *source)
 	}
 	rs_source_drop_engines(source);
 	rs_commands_free(source->commands);
+	rs_natives_free(source->natives);
 	rs_requests_destroy(source->requests); /* the guest's own still use it as their owner */
 	rs_owner_free(source->guest);
 	rs_trace_region_free(source->region);

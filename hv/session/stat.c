@@ -127,6 +127,7 @@ void rs_source_stat(struct rs_source *source, struct rs_source_stat *out)
 	out->bad_descriptors = source->bad_descriptors;
 	guest_stat(source, out);
 	out->generation = rs_publisher_generation(source->publisher);
+	rs_source_native_stat(source, &out->native);
 	if (target->ops->stats)
 		target->ops->stats(target, &out->target);
 	rs_requests_stat(source->requests, out);
@@ -147,6 +148,11 @@ static void add_stat(struct rs_source_stat *sum, const struct rs_source_stat *on
 	sum->pause_last_ns = MAX(sum->pause_last_ns, one->pause_last_ns);
 	sum->pause_max_ns = MAX(sum->pause_max_ns, one->pause_max_ns);
 	sum->pause_total_ns += one->pause_total_ns;
+	sum->native.in_force += one->native.in_force;
+	sum->native.made += one->native.made;
+	sum->native.full += one->native.full;
+	sum->native.left += one->native.left;
+	sum->native.paused_ns += one->native.paused_ns;
 	sum->bad_descriptors += one->bad_descriptors;
 	sum->lost_nested += one->lost_nested;
 	sum->lost_no_ring += one->lost_no_ring;
@@ -175,6 +181,7 @@ void rs_stat_forget(struct rs_source *source)
 	rs_source_stat(source, &one);
 	/* Its events and sites exist no more. What it did still counts. */
 	one.events = one.events_on = one.sites = one.sites_on = 0;
+	one.native.in_force = one.native.left = 0;
 	add_stat(&source->session->past, &one);
 }
 

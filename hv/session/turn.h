@@ -29,6 +29,7 @@
 #define RS_WORK_RULE(bytes) (8u * ((uint32_t)(bytes) / 64 + 1))
 #define RS_WORK_LOOK 16u     /* a field's name is looked for in an event */
 #define RS_WORK_FILTER 8u    /* a byte of an expression is compiled for an event */
+#define RS_WORK_NATIVE 4096u /* a filter is compiled to machine code, and checked */
 #define RS_WORK_WISH 16u     /* an owner's wish is joined to those of others */
 #define RS_WORK_SITE 40u     /* an entry of a list of sites, or the text of a site */
 #define RS_WORK_PATCH 80u    /* a site is switched; a look at one that is right counts 1 */

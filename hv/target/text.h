@@ -29,6 +29,7 @@ struct rs_text_patch {
 	/* The physical address of the next page, if the patch goes on there. */
 	rs_gpa_t next_phys;
 	uint8_t size; /* 1..RS_TEXT_MAX */
+	bool unused;  /* no CPU has been there, nor comes there before it is told to */
 	uint8_t old_bytes[RS_TEXT_MAX];
 	uint8_t new_bytes[RS_TEXT_MAX];
 };

@@ -255,6 +255,25 @@ static int vmm_write_text(struct rs_target *target, const struct rs_text_patch *
 	return 0;
 }
 
+/* Where no vCPU is, the order of the stores does not matter to any. */
+static bool vmm_writes_live(struct rs_target *target, const struct rs_text_patch *patches,
+			    size_t count, int failed)
+{
+	bool may = !failed && !target->pauses;
+
+	for (size_t i = 0; i < count && may; i++)
+		may = patches[i].unused;
+	return may;
+}
+
+static int vmm_write_live(struct rs_target *target, const struct rs_text_patch *patches,
+			  size_t count, bool *bad, struct rs_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		bad[i] = !write_patch(vmm_of(target), &patches[i]);
+	return 0;
+}
+
 static void vmm_stats(struct rs_target *target, struct rs_target_stats *out)
 {
 	struct rs_vmm *vmm = vmm_of(target);
@@ -349,6 +368,8 @@ static const struct rs_target_ops vmm_ops = {
 	.hold = vmm_hold,
 	.read_phys = vmm_read_phys,
 	.write_text = vmm_write_text,
+	.writes_live = vmm_writes_live,
+	.write_live = vmm_write_live,
 	.stats = vmm_stats,
 	.clock_hz = vmm_clock_hz,
 	.clock_now = vmm_clock_now,

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "patch/pool.h"
+
+#include "patch/apply.h"
+#include "target/memory.h"
+#include <errno.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <ringside/native.h>
+#include <string.h>
+
+/* A word, so that it can be stored at once where the guest runs meanwhile. */
+#define PATCH 8u
+
+struct rs_text_pool {
+	struct rs_target *target;
+	uint64_t root;
+	rs_gva_t at;
+	uint32_t front, back; /* unused: from `front` to `back` */
+	GArray *patches;      /* of the next batch */
+};
+
+static bool is_unused(const uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < RS_TEXT_POOL_PIECE; i++)
+		if (bytes[i] != RS_NATIVE_UNUSED)
+			return false;
+	return true;
+}
+
+/* Pieces stand at the start one behind the other, what is at the end has no gaps either. */
+static void find_unused(struct rs_text_pool *pool, const uint8_t *bytes, uint32_t size)
+{
+	uint32_t at = 0;
+
+	while (at < size && !is_unused(bytes + at))
+		at += RS_TEXT_POOL_PIECE;
+	pool->front = at;
+	while (at < size && is_unused(bytes + at))
+		at += RS_TEXT_POOL_PIECE;
+	pool->back = at;
+}
+
+int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint64_t size,
+		      struct rs_text_pool **out, struct rs_error *err)
+{
+	uint32_t used = (uint32_t)MIN(size, RS_TEXT_POOL_MAX) & ~(RS_TEXT_POOL_ALIGN - 1);
+	struct rs_text_pool *pool;
+	uint8_t *bytes;
+	int ret;
+
+	if (!used || at.v % RS_TEXT_POOL_ALIGN || at.v + size < at.v)
+		return rs_error_set(err, EINVAL,
+				    "the guest's pool of text, %" PRIu64 " bytes at 0x%" PRIx64
+				    ", cannot be one",
+				    size, at.v);
+	bytes = g_malloc(used);
+	ret = rs_target_read_virt(target, root, at, bytes, used, err);
+	if (!ret) {
+		pool = g_new0(struct rs_text_pool, 1);
+		*pool = (struct rs_text_pool){target, root, at, 0, 0, NULL};
+		pool->patches = g_array_new(FALSE, TRUE, sizeof(struct rs_text_patch));
+		find_unused(pool, bytes, used);
+		*out = pool;
+	}
+	g_free(bytes);
+	return ret;
+}
+
+void rs_text_pool_close(struct rs_text_pool *pool)
+{
+	if (!pool)
+		return;
+	g_array_unref(pool->patches);
+	g_free(pool);
+}
+
+uint32_t rs_text_pool_left(const struct rs_text_pool *pool)
+{
+	return pool->back - pool->front;
+}
+
+static int make_patch(const struct rs_text_pool *pool, uint32_t offset, const uint8_t *bytes,
+		      struct rs_text_patch *patch, struct rs_error *err)
+{
+	*patch = (struct rs_text_patch){.at = {pool->at.v + offset}, .size = PATCH, .unused = true};
+	memset(patch->old_bytes, RS_NATIVE_UNUSED, PATCH);
+	memcpy(patch->new_bytes, bytes, PATCH);
+	return rs_target_translate(pool->target, pool->root, patch->at, &patch->at_phys, err);
+}
+
+/* `size` is a multiple of PATCH. What is unused already needs no patch. */
+static int add(struct rs_text_pool *pool, uint32_t offset, const uint8_t *bytes, uint32_t size,
+	       struct rs_error *err)
+{
+	guint before = pool->patches->len;
+	int ret = 0;
+
+	if (before * PATCH + size > RS_TEXT_POOL_WRITES && before)
+		return rs_error_set(err, EAGAIN, "the batch is full");
+	for (uint32_t i = 0; i < size && !ret; i += PATCH) {
+		struct rs_text_patch patch;
+
+		ret = make_patch(pool, offset + i, bytes + i, &patch, err);
+		if (!ret && memcmp(patch.old_bytes, patch.new_bytes, PATCH))
+			g_array_append_val(pool->patches, patch);
+	}
+	if (ret)
+		g_array_set_size(pool->patches, before);
+	return ret;
+}
+
+static int full(struct rs_error *err)
+{
+	return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
+}
+
+int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_t *offset,
+			   struct rs_error *err)
+{
+	int ret;
+
+	if (rs_text_pool_left(pool) < RS_TEXT_POOL_PIECE)
+		return full(err);
+	ret = add(pool, pool->front, bytes, RS_TEXT_POOL_PIECE, err);
+	if (ret)
+		return ret;
+	*offset = pool->front;
+	pool->front += RS_TEXT_POOL_PIECE;
+	return 0;
+}
+
+int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t size,
+			 uint32_t *offset, struct rs_error *err)
+{
+	uint32_t room = RS_ALIGN_UP(size, RS_TEXT_POOL_ALIGN);
+	uint8_t *padded;
+	int ret;
+
+	if (!size || rs_text_pool_left(pool) < room)
+		return full(err);
+	padded = g_malloc(room);
+	memset(padded, RS_NATIVE_UNUSED, room);
+	memcpy(padded, bytes, size);
+	ret = add(pool, pool->back - room, padded, room, err);
+	g_free(padded);
+	if (ret)
+		return ret;
+	pool->back -= room;
+	*offset = pool->back;
+	return 0;
+}
+
+int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs_error *err)
+{
+	guint count = pool->patches->len, bad = 0;
+	const struct rs_text_patch *patches = (const void *)pool->patches->data;
+	g_autofree enum rs_apply_outcome *outcomes = g_new0(enum rs_apply_outcome, count);
+	int ret;
+
+	*paused_ns = 0;
+	ret = count ? rs_patch_apply(pool->target, patches, count, outcomes, paused_ns, err) : 0;
+	for (guint i = 0; i < count; i++)
+		bad += outcomes[i] != RS_APPLY_DONE;
+	g_array_set_size(pool->patches, 0);
+	if (!ret && bad)
+		ret = rs_error_set(err, EIO,
+				   "%u of %u places in the guest's pool of text were not "
+				   "unused, or could not be written",
+				   bad, count);
+	return ret;
+}
+
+int rs_text_pool_read(struct rs_text_pool *pool, uint32_t offset, void *out, uint32_t size,
+		      struct rs_error *err)
+{
+	return rs_target_read_virt(pool->target, pool->root, (rs_gva_t){pool->at.v + offset}, out,
+				   size, err);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pool of guest text that is filled from both ends and never emptied (ringside/native.h): small
+ * pieces of one size from its start, others from its end. What was written stays as long as the
+ * guest's image lives, since a vCPU may be in it. So there is no journal of it: nobody ever comes
+ * there unless the host says so.
+ *
+ * The guest says where the pool is, and is hostile. Each byte is written where a walk of its page
+ * tables leads, through the target's text writes (apply.h), and only over a byte that is unused. So
+ * it is never one of a site. What does not take it, or is something else afterwards, is given up.
+ *
+ * Session thread. The target must outlive the pool.
+ */
+#ifndef RS_HV_PATCH_POOL_H
+#define RS_HV_PATCH_POOL_H
+
+#include "target/target.h"
+
+#define RS_TEXT_POOL_MAX (1u << 20) /* bytes; a larger one is used up to here */
+#define RS_TEXT_POOL_PIECE 16u      /* bytes of a piece at the start */
+#define RS_TEXT_POOL_ALIGN 16u      /* of those at the end */
+#define RS_TEXT_POOL_WRITES 8192u   /* bytes that are written in one pause at most */
+
+struct rs_text_pool;
+
+/*
+ * Reads what is there: all that was used before stays. `root`: of the page tables, see memory.h.
+ * -EINVAL: no pool can lie there; others as rs_target_read_virt().
+ */
+int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint64_t size,
+		      struct rs_text_pool **out, struct rs_error *err);
+void rs_text_pool_close(struct rs_text_pool *pool); /* accepts NULL */
+
+/* Bytes that are left. */
+uint32_t rs_text_pool_left(const struct rs_text_pool *pool);
+
+/*
+ * Puts bytes into the next batch: the next RS_TEXT_POOL_PIECE bytes at the start, or `size` bytes
+ * at the end. *offset: from the pool's start. -ENOSPC: the pool is full; -EAGAIN: the batch is.
+ */
+int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_t *offset,
+			   struct rs_error *err);
+int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t size,
+			 uint32_t *offset, struct rs_error *err);
+
+/*
+ * Writes the batch, all of it in one pause, or to a guest that runs where the target can do that.
+ * *paused_ns: as rs_patch_apply(). Nothing is in the batch afterwards, whatever became of it: after
+ * an error its places are not used again. -EIO: some place holds something else.
+ */
+int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs_error *err);
+
+/* Reads back what is there now. */
+int rs_text_pool_read(struct rs_text_pool *pool, uint32_t offset, void *out, uint32_t size,
+		      struct rs_error *err);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filters in force as machine code, see docs/adr/0036-native-filters.md. A filter comes into force
+ * as a program, always. What is here follows in a later turn: compile, check, write into the
+ * guest's pool of text, read back, check again, and only then name it in the event's native word.
+ * Whatever does not work out, the program goes on.
+ */
+#include "session/private.h"
+
+#include "filter/filter.h"
+#include "native/native.h"
+#include "patch/pool.h"
+#include "target/memory.h"
+#include <errno.h>
+#include <ringside/record.h>
+#include <string.h>
+
+/* One filter that is being written. */
+struct pending {
+	uint32_t id, entry, code; /* offsets in the pool */
+	struct rs_native_entry means;
+	GBytes *bytes; /* the code and its tables */
+	uint32_t text; /* bytes of instructions */
+};
+
+struct rs_natives {
+	struct rs_text_pool *pool; /* NULL: not opened in this boot, or it cannot be */
+	char *no_pool;             /* why it cannot be; NULL: nobody knows yet */
+	GHashTable *known; /* GBytes of code that was checked where it lies → its offset */
+	bool due;          /* some event's filter is to be compiled */
+	struct rs_native *scratch;
+	struct rs_native_stat stat;
+};
+
+struct rs_natives *rs_natives_new(void)
+{
+	struct rs_natives *natives = g_new0(struct rs_natives, 1);
+
+	natives->known = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
+					       (GDestroyNotify)g_bytes_unref, NULL);
+	natives->scratch = g_new(struct rs_native, 1);
+	return natives;
+}
+
+void rs_natives_free(struct rs_natives *natives)
+{
+	if (!natives)
+		return;
+	rs_text_pool_close(natives->pool);
+	g_hash_table_unref(natives->known);
+	g_free(natives->no_pool);
+	g_free(natives->scratch);
+	g_free(natives);
+}
+
+void rs_source_reset_natives(struct rs_source *source)
+{
+	struct rs_natives *natives = source->natives;
+
+	g_clear_pointer(&natives->pool, rs_text_pool_close);
+	g_clear_pointer(&natives->no_pool, g_free);
+	g_hash_table_remove_all(natives->known);
+	natives->due = false;
+}
+
+void rs_source_native_due(struct rs_source *source, uint32_t id)
+{
+	struct event_state *state = &source->events[id];
+
+	g_clear_pointer(&state->no_native, g_free);
+	state->native_due = state->program && !rs_publisher_native(source->publisher, id);
+	if (!state->native_due || source->natives->due)
+		return;
+	source->natives->due = true;
+	rs_session_hurry(source->session);
+}
+
+/* NULL, or why no filter of the source can be native at all. */
+static const char *never(const struct rs_source *source)
+{
+	if (rs_source_is_host(source))
+		return "the host's own events have no guest";
+	if (source->info.flags & (RS_GUEST_SELF_PATCH | RS_GUEST_BRIDGE))
+		return "the host does not write the guest's text";
+	if (!source->target->ops->write_text)
+		return "the host cannot write the guest's text";
+	if (source->region->header.section[RS_SEC_NATIVE].count <
+	    source->region->header.event_capacity)
+		return "an older host laid out the region";
+	if (source->info.abi_minor < 4)
+		return "the guest's agent is older";
+	return NULL;
+}
+
+/* All providers name the same pool. */
+static const struct rs_provider *find_pool(const struct rs_source *source)
+{
+	for (uint32_t slot = 0; slot < source->provider_slots; slot++) {
+		const struct rs_provider *provider = &source->providers[slot];
+
+		if (provider->state == RS_PROVIDER_LIVE && provider->text_pool)
+			return provider;
+	}
+	return NULL;
+}
+
+/* Once in a boot. */
+static void open_pool(struct rs_source *source)
+{
+	struct rs_natives *natives = source->natives;
+	const struct rs_guest_info *info = &source->info;
+	const struct rs_provider *provider = find_pool(source);
+	const char *why = never(source);
+	struct rs_error err = {0};
+	uint64_t root;
+	int ret;
+
+	if (natives->pool || natives->no_pool)
+		return;
+	if (!why && !provider)
+		why = "the guest's agent has no place for code";
+	if (why) {
+		natives->no_pool = g_strdup(why);
+		return;
+	}
+	root = provider->page_table_root ? provider->page_table_root : info->page_table_root;
+	ret = rs_target_root(source->target, info->arch, info->paging, root, &root, &err);
+	if (!ret)
+		ret = rs_text_pool_open(source->target, root, (rs_gva_t){provider->text_pool},
+					provider->text_pool_size, &natives->pool, &err);
+	if (!ret)
+		return;
+	natives->no_pool = g_strdup(err.message);
+	rs_source_say(source, "filters run as programs only: %s", err.message);
+}
+
+static int compile(const struct rs_source *source, uint32_t id, struct rs_native *native,
+		   struct rs_error *err)
+{
+	const GByteArray *bytes = source->events[id].program->bytes;
+	const RsTraceEvent *event = rs_trace_schema_by_id(source->schema, id);
+	int ret;
+
+	if (!event)
+		return rs_error_set(err, ENOENT, "the event has gone");
+	ret = rs_native_compile(source->info.arch, bytes->data, event->entry_size,
+				rs_filter_dyn_count(event), native, err);
+	return ret ? ret : rs_native_check(source->info.arch, native, err);
+}
+
+/* Finds or makes the places of the code and its entry. */
+static int place(struct rs_natives *natives, struct pending *p, struct rs_error *err)
+{
+	uint32_t size = (uint32_t)g_bytes_get_size(p->bytes);
+	gpointer known;
+	int ret;
+
+	/* Code without an entry would be of no use. */
+	if (rs_text_pool_left(natives->pool) < RS_TEXT_POOL_PIECE + RS_ALIGN_UP(size, 16u))
+		return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
+	if (g_hash_table_lookup_extended(natives->known, p->bytes, NULL, &known)) {
+		p->code = GPOINTER_TO_UINT(known);
+	} else {
+		ret = rs_text_pool_add_end(natives->pool, g_bytes_get_data(p->bytes, NULL), size,
+					   &p->code, err);
+		if (ret)
+			return ret;
+		g_hash_table_insert(natives->known, g_bytes_ref(p->bytes),
+				    GUINT_TO_POINTER(p->code));
+	}
+	p->means.code = p->code;
+	return rs_text_pool_add_piece(natives->pool, &p->means, &p->entry, err);
+}
+
+static int prepare(struct rs_source *source, uint32_t id, struct pending *p, struct rs_error *err)
+{
+	struct rs_natives *natives = source->natives;
+	struct rs_native *native = natives->scratch;
+	int ret = natives->pool ? compile(source, id, native, err)
+				: rs_error_set(err, ENOTSUP, "%s", natives->no_pool);
+
+	if (ret)
+		return ret;
+	*p = (struct pending){.id = id, .text = native->text};
+	p->means.event = (uint16_t)id;
+	p->means.entry_size = (uint16_t)(native->entry_size | native->kind << RS_NATIVE_KIND_SHIFT);
+	p->means.dyn_count = native->dyn_count;
+	p->bytes = g_bytes_new(native->bytes, native->size);
+	ret = place(natives, p, err);
+	if (ret)
+		g_bytes_unref(p->bytes);
+	return ret;
+}
+
+/* What the guest's text holds now is what was meant, and is harmless. */
+static int check_written(struct rs_source *source, const struct pending *p, struct rs_error *err)
+{
+	struct rs_native *native = source->natives->scratch;
+	struct rs_native_entry entry;
+	int ret;
+
+	native->size = (uint32_t)g_bytes_get_size(p->bytes);
+	native->text = p->text;
+	native->kind = p->means.entry_size >> RS_NATIVE_KIND_SHIFT;
+	native->entry_size = p->means.entry_size & ((1u << RS_NATIVE_KIND_SHIFT) - 1);
+	native->dyn_count = (uint8_t)p->means.dyn_count;
+	ret = rs_text_pool_read(source->natives->pool, p->code, native->bytes, native->size, err);
+	if (!ret)
+		ret = rs_text_pool_read(source->natives->pool, p->entry, &entry, sizeof(entry),
+					err);
+	if (ret)
+		return ret;
+	if (memcmp(&entry, &p->means, sizeof(entry)) ||
+	    memcmp(native->bytes, g_bytes_get_data(p->bytes, NULL), native->size))
+		return rs_error_set(err, EIO, "the guest's pool of text holds something else");
+	return rs_native_check(source->info.arch, native, err);
+}
+
+static void refuse(struct rs_source *source, uint32_t id, const struct rs_error *err)
+{
+	struct rs_natives *natives = source->natives;
+
+	natives->stat.full += err->code == ENOSPC;
+	source->events[id].no_native = g_strdup(err->message);
+}
+
+static void publish(struct rs_source *source, const struct pending *p)
+{
+	struct rs_natives *natives = source->natives;
+
+	rs_publisher_set_native(source->publisher, p->id,
+				1 + p->entry / (uint32_t)sizeof(struct rs_native_entry));
+	natives->stat.made++;
+}
+
+/* Nothing of the batch is named unless all of it could be written. */
+static void write_batch(struct rs_source *source, GArray *batch)
+{
+	struct rs_natives *natives = source->natives;
+	struct rs_error err = {0};
+	uint64_t paused_ns, slow = source->target->slow_reads;
+	int ret;
+
+	if (!batch->len)
+		return;
+	ret = rs_text_pool_write(natives->pool, &paused_ns, &err);
+	natives->stat.paused_ns += paused_ns;
+	for (guint i = 0; i < batch->len; i++) {
+		const struct pending *p = &g_array_index(batch, struct pending, i);
+		int bad = ret ? ret : check_written(source, p, &err);
+
+		if (bad) {
+			g_hash_table_remove(natives->known, p->bytes);
+			refuse(source, p->id, &err);
+		} else {
+			publish(source, p);
+		}
+		g_bytes_unref(p->bytes);
+	}
+	rs_turn_add(&source->session->turn, (source->target->slow_reads - slow) * RS_WORK_SLOW);
+}
+
+/* As many as a batch takes. Returns whether others are left. */
+static bool fill_batch(struct rs_source *source, GArray *batch)
+{
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
+		struct event_state *state = &source->events[id];
+		struct rs_error err = {0};
+		struct pending p;
+		int ret;
+
+		if (!state->native_due)
+			continue;
+		if (rs_turn_over(&source->session->turn))
+			return true;
+		rs_turn_add(&source->session->turn, RS_WORK_NATIVE);
+		ret = prepare(source, id, &p, &err);
+		if (ret == -EAGAIN)
+			return true;
+		state->native_due = false;
+		if (ret)
+			refuse(source, id, &err);
+		else
+			g_array_append_val(batch, p);
+	}
+	return false;
+}
+
+bool rs_source_natives_wait(const struct rs_source *source)
+{
+	return source->natives->due && source->hello && !source->waiting && source_alive(source);
+}
+
+void rs_source_tend_natives(struct rs_source *source)
+{
+	struct rs_natives *natives = source->natives;
+	g_autoptr(GArray) batch = NULL;
+
+	if (!natives->due || !source->hello || source->stepping || !source_alive(source) ||
+	    rs_turn_over(&source->session->turn))
+		return;
+	/* It says when it is: rs_source_sites_ready(). */
+	source->waiting = !rs_target_ready(source->target);
+	if (source->waiting)
+		return;
+	open_pool(source);
+	batch = g_array_new(FALSE, FALSE, sizeof(struct pending));
+	natives->due = fill_batch(source, batch);
+	write_batch(source, batch);
+}
+
+void rs_source_native_stat(const struct rs_source *source, struct rs_native_stat *out)
+{
+	const struct rs_natives *natives = source->natives;
+
+	*out = natives->stat;
+	out->left = natives->pool ? rs_text_pool_left(natives->pool) : 0;
+	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++)
+		out->in_force += rs_publisher_native(source->publisher, id) != 0;
+}
+
+bool rs_event_is_native(const struct rs_source *source, uint32_t id, const char **why)
+{
+	const struct event_state *state = &source->events[id];
+	bool native = rs_publisher_native(source->publisher, id) != 0;
+
+	*why = native || !state->program ? NULL : state->no_native;
+	return native;
+}
