@@ -112,6 +112,11 @@ MODELS = {
     "known": (
         {"two producers": [], "three producers": ["PRODUCERS=3", "EMITS=1"]},
         {name: [] for name in ("STORES", "EARLY", "STOPPED_FOR_LONG")}),
+    "native": (
+        {"one vCPU": [], "two vCPUs": ["AGENTS=2", "CHANGES=2"], "a forked process": ["FORKS=1", "CHANGES=4"],
+         "somebody else writes the words": ["LIES=2", "CHANGES=3"]},
+        {**{name: [] for name in ("NO_CLEAR", "WRITE_AGAIN", "NAME_EARLY", "NO_SEQUENCE")},
+         **{name: ["LIES=1", "CHANGES=2"] for name in ("NO_BOUND", "NO_EVENT")}}),
     "door": (
         {"two hosts, one may be killed": [], "one host, killed twice": ["HOSTS=1", "COMES=4", "KILLS=2"]},
         {name: [] for name in ("PLAIN_SLEEP", "NO_LOCK", "LOCK_LATE", "NO_SECOND_LOOK", "NO_WAKE", "LET_SLEEP")}),
