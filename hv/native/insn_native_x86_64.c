@@ -136,7 +136,7 @@ static bool good_target(const cs_insn *insn)
 	if (insn->id == X86_INS_MOV)
 		return good_pointer(to, from);
 	return insn->id == X86_INS_ADD && to->reg == X86_REG_R8 && from->type == X86_OP_IMM &&
-	       from->imm == 1;
+	       (from->imm == 1 || from->imm == 4);
 }
 
 static bool good_operands(const struct check *c, const cs_insn *insn)
@@ -214,9 +214,9 @@ static bool is_loop(const cs_insn *first, const cs_insn *last)
 	static const char loops[] =
 		/* the rest of a dynamic field; two long strings; the end of a string */
 		"^(shl movzx or sub jne|mov cmp jne add cmp jb|cmp jae movzx add test jne"
-		/* a glob */
-		"|cmp jae movzx add test je movzx lea and ((mov |movabs )?and or|mov test)( je)?"
-		"( bt jb)? jmp"
+		/* a glob, one byte or four at a time */
+		"|cmp jae( movzx test je movzx lea and ((mov |movabs )?and or|mov test)( je)?){1,4}"
+		"( bt jb)? add jmp"
 		/* a text in another: its inner loop, and its outer one, from two places */
 		"|cmp je test je movzx jmp|cmp jae movzx add test je cmp je test je"
 		"|cmp jae movzx add test je cmp je test je movzx jmp add cmp jb)$";

@@ -9,6 +9,8 @@
 
 #include "bench.h"
 #include "filter/filter.h"
+#include "native/native.h"
+#include "../../guest-agent/ports/text_pool.h"
 #include "region/regions.h"
 #include <pthread.h>
 #include <ringside/atomic.h>
@@ -18,10 +20,12 @@
 #include <rs-trace-schema.h>
 #include <rs_hosted.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static RsTraceRegion *region;
 static volatile uint64_t floor_at; /* the least that a record of a time costs */
+static uint32_t text_word;
 static uint32_t filter_at = RS_FILTER_GRAIN;
 
 static void die(const char *what)
@@ -61,6 +65,7 @@ static void control(uint32_t word)
 	uint32_t generation = rs_load(&control->generation) + 1;
 
 	rs_store(&ctl[rs_event_bench_pair.id], word);
+	rs_store(&ctl[rs_event_bench_text.id], text_word);
 	rs_store_release(&control->generation, generation);
 	for (int i = 0; rs_load_acquire(&info->applied_generation) != generation; i++) {
 		if (i > 5000)
@@ -85,6 +90,34 @@ static uint32_t publish(const RsTraceEvent *event, const char *expression)
 	return RS_EVENT_ENABLED | at / RS_FILTER_GRAIN << RS_EVENT_FILTER_SHIFT;
 }
 
+/* The same filter as machine code, in the pool of this very process. */
+static void publish_native(const RsTraceEvent *event, const char *expression)
+{
+	uint8_t *pool = (uint8_t *)(uintptr_t)rs_text_pool;
+	static struct rs_native native;
+	static uint32_t used = 1024, entries;
+	uint32_t *words = rs_trace_region_section(region, RS_SEC_NATIVE, NULL);
+	struct rs_native_entry *entry = (void *)pool;
+	struct rs_filter_error why = {0};
+	struct rs_error err = {0};
+	GByteArray *program = NULL;
+
+	if (rs_filter_compile(&event, 1, expression, &program, &why))
+		die(why.message);
+	if (rs_native_compile(RS_ARCH_X86_64, program->data, event->entry_size, 0, &native, &err))
+		die(err.message);
+	if (mprotect(pool, RS_TEXT_POOL_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC))
+		die("the pool cannot be written");
+	memcpy(pool + used, native.bytes, native.size);
+	entry[entries++] = (struct rs_native_entry){
+		.code = used,
+		.event = (uint16_t)event->id,
+		.entry_size = (uint16_t)(event->entry_size | native.kind << RS_NATIVE_KIND_SHIFT)};
+	used += RS_ALIGN_UP(native.size, RS_NATIVE_ALIGN);
+	words[event->id] = entries;
+	g_byte_array_unref(program);
+}
+
 static void emit_loop(void)
 {
 	for (uint32_t i = 0; i < BENCH_LOOPS; i++) {
@@ -100,6 +133,33 @@ static double measure_filter(const RsTraceEvent *event, const char *expression)
 	control(publish(event, expression));
 	BENCH(ns, trace_bench_pair(i, 7));
 	return ns;
+}
+
+static double measure_native(const RsTraceEvent *event, const char *expression)
+{
+	uint32_t *words = rs_trace_region_section(region, RS_SEC_NATIVE, NULL);
+	double ns;
+
+	publish_native(event, expression);
+	ns = measure_filter(event, expression);
+	words[event->id] = 0;
+	return ns;
+}
+
+static void measure_text(const RsTraceEvent *event, const char *name, const char *expression)
+{
+	uint32_t *words = rs_trace_region_section(region, RS_SEC_NATIVE, NULL);
+	g_autofree char *native = g_strconcat(name, "-native", NULL);
+	double ns;
+
+	words[event->id] = 0;
+	text_word = publish(event, expression);
+	control(0);
+	BENCH(ns, trace_bench_text("sixteen-letters!", 7));
+	bench_print(name, ns, "ns");
+	publish_native(event, expression);
+	BENCH(ns, trace_bench_text("sixteen-letters!", 7));
+	bench_print(native, ns, "ns");
 }
 
 #ifdef BENCH_STACK
@@ -176,6 +236,18 @@ int main(void)
 		    measure_filter(event, "b == 7 && a != 4294967294 && a == 4294967295"), "ns");
 	ns = measure_filter(event, "b == 7 && a != 4294967294 && a != 4294967295");
 	bench_print("accept3", ns, "ns");
+	ns = measure_native(event, "a == 4294967295");
+	bench_print("reject1-native", ns, "ns");
+	ns = measure_native(event, "b == 7 && a != 4294967294 && a == 4294967295");
+	bench_print("reject3-native", ns, "ns");
+	ns = measure_native(event, "b == 7 && a != 4294967294 && a != 4294967295");
+	bench_print("accept3-native", ns, "ns");
+	event = rs_trace_schema_by_name(schema, "bench", "text");
+	measure_text(event, "equal", "text == sixteen-letterz!");
+	measure_text(event, "suffix", "text ~ *lettera!");
+	measure_text(event, "glob", "text ~ *x?n*z");
+	measure_text(event, "glob-inside", "text ~ *zer*");
+	measure_text(event, "glob-classes", "text ~ *[et]*-l*t?r*z");
 	rs_hosted_fini();
 	rs_trace_region_free(region);
 	return 0;

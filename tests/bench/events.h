@@ -14,4 +14,9 @@ RS_TRACE_EVENT(bench, off, TP_PROTO(uint32_t a, uint32_t b), TP_ARGS(a, b),
 	       TP_STRUCT__entry(__field(u32, a), __field(u32, b)),
 	       TP_fast_assign(__entry->a = a; __entry->b = b;), TP_printk("a=%u b=%u", a, b))
 
+RS_TRACE_EVENT(bench, text, TP_PROTO(const char *text, uint32_t b), TP_ARGS(text, b),
+	       TP_STRUCT__entry(__chars(text, 16), __field(u32, b)),
+	       TP_fast_assign(__assign_chars(text, text); __entry->b = b;),
+	       TP_printk("%s b=%u", text, b))
+
 #endif
