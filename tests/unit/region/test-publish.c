@@ -15,7 +15,7 @@
 struct pages {
 	struct rs_control control;
 	struct rs_clock_epoch epochs[EPOCHS];
-	uint32_t words[EVENTS];
+	uint32_t words[EVENTS], natives[EVENTS];
 	_Alignas(64) uint8_t filters[SPACE];
 };
 
@@ -26,6 +26,7 @@ static struct rs_publisher *make(struct pages *pages)
 				       .event_capacity = EVENTS,
 				       .filters = pages->filters,
 				       .filters_size = SPACE,
+				       .native = pages->natives,
 				       .epochs = pages->epochs,
 				       .epoch_capacity = EPOCHS};
 
@@ -47,6 +48,44 @@ static struct rs_filter_program *published(struct pages *pages, uint32_t id)
 	uint32_t at = pages->words[id] >> RS_EVENT_FILTER_SHIFT;
 
 	return at ? (void *)(pages->filters + at * RS_FILTER_GRAIN) : NULL;
+}
+
+/* Code stands only for the filter for which it was named. */
+static void test_natives(void)
+{
+	g_autofree struct pages *pages = g_new0(struct pages, 1);
+	g_autofree struct rs_filter_program *program = program_for(FIRST, 256, 1);
+	struct rs_publisher *p;
+
+	memset(pages->natives, 0xa5, sizeof(pages->natives)); /* of an earlier session */
+	p = make(pages);
+	for (uint32_t id = 0; id < EVENTS; id++)
+		g_assert_cmphex(pages->natives[id], ==, 0);
+	rs_publisher_set_native(p, FIRST, 7); /* it has no filter */
+	rs_publisher_set_native(p, EVENTS, 7);
+	g_assert_cmphex(pages->natives[FIRST], ==, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		g_assert_cmpint(rs_publisher_set_filter(p, FIRST, program, NULL), ==, 0);
+		g_assert_cmphex(pages->natives[FIRST], ==, 0);
+		rs_publisher_set_native(p, FIRST, 7 + i);
+		g_assert_cmphex(pages->natives[FIRST], ==, 7 + i);
+		g_assert_cmphex(rs_publisher_native(p, FIRST), ==, 7 + i);
+		/* On and off change no filter. */
+		rs_publisher_set_enabled(p, FIRST, i % 2, NULL);
+		g_assert_cmphex(pages->natives[FIRST], ==, 7 + i);
+	}
+	/* A program that is refused changes nothing. */
+	program->event++;
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST, program, NULL), ==, -EINVAL);
+	g_assert_cmphex(pages->natives[FIRST], ==, 9);
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST, NULL, NULL), ==, 0);
+	g_assert_cmphex(pages->natives[FIRST], ==, 0);
+	program->event--;
+	g_assert_cmpint(rs_publisher_set_filter(p, FIRST, program, NULL), ==, 0);
+	rs_publisher_set_native(p, FIRST, 3);
+	rs_publisher_reset(p);
+	g_assert_cmphex(pages->natives[FIRST], ==, 0);
+	rs_publisher_destroy(p);
 }
 
 static void test_words(void)
@@ -400,6 +439,7 @@ static void test_epochs(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/region/publish/natives", test_natives);
 	g_test_add_func("/region/publish/words", test_words);
 	g_test_add_func("/region/publish/filter", test_filter);
 	g_test_add_func("/region/publish/program-limits", test_program_limits);
