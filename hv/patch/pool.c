@@ -151,6 +151,15 @@ int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t 
 	return 0;
 }
 
+bool rs_text_pool_is_pending(const struct rs_text_pool *pool, uint32_t offset)
+{
+	for (guint i = 0; i < pool->patches->len; i++)
+		if (g_array_index(pool->patches, struct rs_text_patch, i).at.v ==
+		    pool->at.v + offset)
+			return true;
+	return false;
+}
+
 int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs_error *err)
 {
 	guint count = pool->patches->len, bad = 0;

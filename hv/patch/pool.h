@@ -43,6 +43,9 @@ int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_
 int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t size,
 			 uint32_t *offset, struct rs_error *err);
 
+/* Whether what begins there is in the batch, and so not written yet. */
+bool rs_text_pool_is_pending(const struct rs_text_pool *pool, uint32_t offset);
+
 /*
  * Writes the batch, all of it in one pause, or to a guest that runs where the target can do that.
  * *paused_ns: as rs_patch_apply(). Nothing is in the batch afterwards, whatever became of it: after

@@ -56,8 +56,8 @@ int rs_publisher_set_guest_filter(struct rs_publisher *publisher, uint32_t id,
 				  const struct rs_filter_program *program, struct rs_error *err);
 
 /*
- * The native word (ringside/native.h) of an event that has a filter: what it names means the same as
- * that filter. A new filter, or none, makes it 0 again before it comes into force.
+ * The native word (ringside/native.h) of an event that has a filter: what it names means the same
+ * as that filter. A new filter, or none, makes it 0 again before it comes into force.
  */
 void rs_publisher_set_native(struct rs_publisher *publisher, uint32_t id, uint32_t word);
 uint32_t rs_publisher_native(const struct rs_publisher *publisher, uint32_t id);

@@ -148,25 +148,38 @@ static int compile(const struct rs_source *source, uint32_t id, struct rs_native
 	return ret ? ret : rs_native_check(source->info.arch, native, err);
 }
 
+/* Where such code lies, if it still does: after a boot that we have not heard of it does not. */
+static bool find_known(struct rs_natives *natives, GBytes *bytes, uint32_t *code)
+{
+	uint32_t size = (uint32_t)g_bytes_get_size(bytes);
+	uint8_t *now = natives->scratch->bytes;
+	gpointer known;
+
+	if (!g_hash_table_lookup_extended(natives->known, bytes, NULL, &known))
+		return false;
+	*code = GPOINTER_TO_UINT(known);
+	if (rs_text_pool_is_pending(natives->pool, *code))
+		return true;
+	return !rs_text_pool_read(natives->pool, *code, now, size, NULL) &&
+	       !memcmp(now, g_bytes_get_data(bytes, NULL), size);
+}
+
 /* Finds or makes the places of the code and its entry. */
 static int place(struct rs_natives *natives, struct pending *p, struct rs_error *err)
 {
 	uint32_t size = (uint32_t)g_bytes_get_size(p->bytes);
-	gpointer known;
 	int ret;
 
 	/* Code without an entry would be of no use. */
 	if (rs_text_pool_left(natives->pool) < RS_TEXT_POOL_PIECE + RS_ALIGN_UP(size, 16u))
 		return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
-	if (g_hash_table_lookup_extended(natives->known, p->bytes, NULL, &known)) {
-		p->code = GPOINTER_TO_UINT(known);
-	} else {
+	if (!find_known(natives, p->bytes, &p->code)) {
 		ret = rs_text_pool_add_end(natives->pool, g_bytes_get_data(p->bytes, NULL), size,
 					   &p->code, err);
 		if (ret)
 			return ret;
-		g_hash_table_insert(natives->known, g_bytes_ref(p->bytes),
-				    GUINT_TO_POINTER(p->code));
+		g_hash_table_replace(natives->known, g_bytes_ref(p->bytes),
+				     GUINT_TO_POINTER(p->code));
 	}
 	p->means.code = p->code;
 	return rs_text_pool_add_piece(natives->pool, &p->means, &p->entry, err);

@@ -174,8 +174,9 @@ struct rs_target_ops {
 	/*
 	 * Whether all of these patches, which the caller compares with the text first, can be
 	 * written by write_live while the guest runs, so that a CPU runs through the old bytes or
-	 * the new ones of each (or through neither, where all are `unused`). `failed`: what a pause for that has returned; 0: none was tried.
-	 * Both NULL: never. Called through rs_text_writes_live() and rs_text_write_live().
+	 * the new ones of each; if all are `unused`, none does. `failed`: what a pause for that has
+	 * returned; 0: none was tried. Both NULL: never. Called through rs_text_writes_live() and
+	 * rs_text_write_live().
 	 */
 	bool (*writes_live)(struct rs_target *target, const struct rs_text_patch *patches,
 			    size_t count, int failed);
