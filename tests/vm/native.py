@@ -9,6 +9,7 @@ Exits 77, with the reason, if the accelerator is missing.
 import json
 import os
 import signal
+import subprocess
 import sys
 
 from harness import Background, Ringside, check, need, run_tests, wait_for
@@ -147,13 +148,18 @@ def test_again():
 
 def test_itself():
     """The host does not write the text of a program that patches itself."""
-    p = Background(rs, *arguments('s', '-e', EVENT, '-f', f'{EVENT}: {FIELD} == {ONE}'),
-                   env=dict(os.environ, RINGSIDE_SELF_PATCH='1'), ready=lambda: row('s', EVENT))
-    wait_for('why not', lambda: row('s', EVENT)['no_native'])
-    check(not row('s', EVENT)['native'], 'it is a program')
-    wait_for('a record', lambda: b'"event"' in p.read(p.out))
-    got = end(p)
-    check({fields(r)[FIELD] for r in got} == {ONE}, 'which decides')
+    program = subprocess.Popen(GUEST.split(), stdout=subprocess.DEVNULL)
+    try:
+        wait_for('the program', lambda: len(os.listdir(f'/proc/{program.pid}/task')) > 2)
+        p = Background(rs, 'attach', '--name', 's', '--json', '-e', EVENT, '-f', f'{EVENT}: {FIELD} == {ONE}',
+                       '--pid', str(program.pid), ready=lambda: row('s', EVENT))
+        why = wait_for('why not', lambda: row('s', EVENT)['no_native'])
+        check('does not write' in why and not row('s', EVENT)['native'], f'it is a program: {why}')
+        wait_for('a record', lambda: b'"event"' in p.read(p.out))
+        check({fields(r)[FIELD] for r in end(p)} == {ONE}, 'which decides')
+    finally:
+        program.kill()
+        program.wait()
 
 
 need(KIND)

@@ -20,6 +20,10 @@
 #define OBJECTS (TEXT + 2 * 64 * TEXT_EVENTS)
 #define TEXT_SIZE (4 * 64 * TEXT_EVENTS) /* whole pages, which are read at once */
 #define BULK 0x1000000u
+#ifndef RS_FUZZING
+_Static_assert(SHAM_POOL == TEXT + 3 * 64 * TEXT_EVENTS && SHAM_POOL_SIZE == 64 * TEXT_EVENTS,
+	       "the last quarter");
+#endif
 #define NOP "\x0f\x1f\x44\x00\x00"
 
 static struct sham *sham_of(struct rs_target *target)
@@ -324,6 +328,8 @@ static struct rs_provider *begin_provider(struct sham *sham, const char *system)
 	p->site_stride = sizeof(struct rs_site);
 	p->first_id = RS_FIRST_EVENT_ID + sham->events;
 	p->desc_offset = sham->event_bytes;
+	p->text_pool = sham->pool;
+	p->text_pool_size = sham->pool_size;
 	g_strlcpy(p->name, system, sizeof(p->name));
 	return p;
 }
@@ -418,6 +424,18 @@ uint32_t sham_word(struct sham *sham, uint32_t event)
 	uint32_t *words = rs_trace_region_section(sham->region, RS_SEC_EVENT_CTL, NULL);
 
 	return rs_load_acquire(&words[event]);
+}
+
+uint32_t sham_native(struct sham *sham, uint32_t event)
+{
+	uint32_t *words = rs_trace_region_section(sham->region, RS_SEC_NATIVE, NULL);
+
+	return rs_load_acquire(&words[event]);
+}
+
+uint8_t *sham_pool(struct sham *sham)
+{
+	return sham->text + (SHAM_POOL - TEXT);
 }
 
 uint32_t sham_generation(struct sham *sham)

@@ -12,6 +12,10 @@
 
 #define SHAM_ALL UINT32_MAX
 
+/* With text: unused text. */
+#define SHAM_POOL 0x10c000u
+#define SHAM_POOL_SIZE 16384u
+
 struct sham {
 	struct rs_target target;
 	RsTraceRegion *region;
@@ -30,7 +34,9 @@ struct sham {
 	uint8_t *bulk;       /* of sham_bulk(); NULL: none */
 	size_t bulk_size;
 	uint32_t bulk_sites;
-	uint8_t *text;    /* guest memory with code and site lists; NULL: none */
+	uint8_t *text; /* guest memory with code and site lists; NULL: none */
+	/* What its providers say of a pool of text from now on; of SHAM_POOL it has one. */
+	uint64_t pool, pool_size;
 	bool not_ready;   /* a pause would have to be waited for: see sham_get_ready() */
 	bool unstoppable; /* a pause fails */
 	bool read_only;   /* a write of text fails */
@@ -72,6 +78,8 @@ bool sham_patched(struct sham *sham, uint32_t event);
 /* The target is ready from now on, and says so. */
 void sham_get_ready(struct sham *sham);
 /* What the guest sees. */
+uint32_t sham_native(struct sham *sham, uint32_t event);
+uint8_t *sham_pool(struct sham *sham);
 uint32_t sham_word(struct sham *sham, uint32_t event);
 uint32_t sham_generation(struct sham *sham);
 /* Puts a request into a mailbox. */
