@@ -61,7 +61,10 @@ static void compare(struct choices *c, const GByteArray *program, const struct r
 	for (unsigned int i = 0; i < RECORDS; i++) {
 		bool want;
 
-		random_record(c, &record);
+		if (i % 64)
+			random_change(c, &record);
+		else
+			random_record(c, &record);
 		want = rs_filter_run((const void *)program->data, program->len, &record.input);
 #ifdef __x86_64__
 		if (run_native(native) != want)

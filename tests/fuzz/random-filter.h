@@ -284,31 +284,36 @@ struct random_record {
 	struct rs_filter_input input;
 };
 
-static inline void random_record(struct choices *c, struct random_record *r)
+static inline void random_word(struct choices *c, struct random_record *r, uint32_t at)
 {
 	uint8_t *entry = r->entry.end - RANDOM_ENTRY;
+	uint64_t value = random_value(c);
+
+	if (choose(c, 2))
+		random_text(c, entry + at, 8, true);
+	else
+		memcpy(entry + at, &value, 8);
+}
+
+static inline void random_dyn(struct choices *c, struct random_record *r, uint32_t i)
+{
+	uint32_t size = choose(c, 200) ? choose(c, 24) : RS_FILTER_MAX_STRING - 3 + choose(c, 9);
+	uint8_t *data = r->dyn_data[i].end - size;
+
+	if (size < 99)
+		random_text(c, data, size, true);
+	else
+		memset(data, 'a' + (int)choose(c, 2), size);
+	r->dyn[i] = (struct rs_dyn){choose(c, 8) ? data : NULL, size};
+}
+
+static inline void random_task(struct choices *c, struct random_record *r)
+{
 	uint8_t *comm = r->comm.end - RS_COMM_LEN;
 
-	if (choose(c, 2)) {
-		random_text(c, entry, RANDOM_ENTRY, true);
-	} else {
-		for (uint32_t i = 0; i < RANDOM_ENTRY; i += 8) {
-			uint64_t value = random_value(c);
-
-			memcpy(entry + i, &value, 8);
-		}
-	}
 	random_text(c, comm, RS_COMM_LEN, true);
-	for (uint32_t i = 0; i < RANDOM_DYNS; i++) {
-		uint32_t size =
-			choose(c, 200) ? choose(c, 24) : RS_FILTER_MAX_STRING - 3 + choose(c, 9);
-		uint8_t *data = r->dyn_data[i].end - size;
-
-		random_text(c, data, size, size < 99);
-		r->dyn[i] = (struct rs_dyn){choose(c, 8) ? data : NULL, size};
-	}
 	r->input = (struct rs_filter_input){
-		.entry = entry,
+		.entry = r->entry.end - RANDOM_ENTRY,
 		.entry_size = RANDOM_ENTRY,
 		.dyn = r->dyn,
 		.dyn_count = RANDOM_DYNS,
@@ -317,6 +322,28 @@ static inline void random_record(struct choices *c, struct random_record *r)
 		.tgid = (uint32_t)random_value(c),
 		.cpu = choose(c, 200),
 	};
+}
+
+static inline void random_record(struct choices *c, struct random_record *r)
+{
+	for (uint32_t at = 0; at < RANDOM_ENTRY; at += 8)
+		random_word(c, r, at);
+	for (uint32_t i = 0; i < RANDOM_DYNS; i++)
+		random_dyn(c, r, i);
+	random_task(c, r);
+}
+
+/* Another record: a part of it changes, which takes less time than a new one. */
+static inline void random_change(struct choices *c, struct random_record *r)
+{
+	uint32_t what = choose(c, 16);
+
+	if (what < 12)
+		random_word(c, r, choose(c, RANDOM_ENTRY - 7));
+	else if (what < 15)
+		random_dyn(c, r, choose(c, RANDOM_DYNS));
+	else
+		random_task(c, r);
 }
 
 static inline void random_record_init(struct random_record *r)
