@@ -252,12 +252,13 @@ static void write_batch(struct rs_source *source, GArray *batch)
 	struct rs_natives *natives = source->natives;
 	struct rs_error err = {0};
 	uint64_t paused_ns, slow = source->target->slow_reads;
+	bool stands = source->target->pauses != 0; /* for another reason */
 	int ret;
 
 	if (!batch->len)
 		return;
 	ret = rs_text_pool_write(natives->pool, &paused_ns, &err);
-	natives->stat.paused_ns += paused_ns;
+	natives->stat.paused_ns += stands ? 0 : paused_ns;
 	for (guint i = 0; i < batch->len; i++) {
 		const struct pending *p = &g_array_index(batch, struct pending, i);
 		int bad = ret ? ret : check_written(source, p, &err);
