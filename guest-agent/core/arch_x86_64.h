@@ -30,6 +30,8 @@ static inline void rs_arch_port_write(uint16_t port, uint32_t value)
 	__asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port) : "memory");
 }
 
+#define RS_ARCH_BREAKPOINT 0xccu /* the instruction of one byte */
+
 static inline void rs_arch_site_nop(uint8_t out[RS_SITE_BYTES])
 {
 	out[0] = 0x0f;

@@ -395,10 +395,14 @@ static int publish(struct rs_agent_provider *provider)
 	place.size = (uint64_t)bytes;
 	if (!find_former(provider, &place) && !find_place(&place))
 		return -RS_ENOSPC;
+	/*
+	 * For who looks without the lock. First, since a host that finds the entry may switch sites
+	 * at once, and CPUs then meet its breakpoints.
+	 */
+	provider->next = rs_core.providers;
+	rs_store_release(&rs_core.providers, provider);
 	write_entry(provider, &place);
 	rs_store(&provider->id, place.slot + 1);
-	provider->next = rs_core.providers;
-	rs_store_release(&rs_core.providers, provider); /* for who looks without the lock */
 	return 0;
 }
 

@@ -15,6 +15,21 @@ static uint64_t not_read(uint64_t written, const struct rs_printer_stats *printe
 	return written > known ? written - known : 0;
 }
 
+static void append_patches(GString *out, const struct rs_source_stat *s)
+{
+	g_string_append_printf(out,
+			       "# patches: %" PRIu64 " in %" PRIu64 " batch%s; %" PRIu64
+			       " site%s, %" PRIu64 " refused; ",
+			       s->patches, s->batches, rs_cli_plural(s->batches, "es"), s->sites,
+			       rs_cli_plural(s->sites, "s"), s->sites_refused);
+	if (s->pause_max_ns)
+		g_string_append_printf(out, "pause last %.1f us, max %.1f us\n",
+				       (double)s->pause_last_ns / 1e3,
+				       (double)s->pause_max_ns / 1e3);
+	else
+		g_string_append(out, "no pause\n");
+}
+
 /* What this session recorded, or moved, and what became of it. */
 static void append_events(GString *out, const struct rs_source_stat *s,
 			  const struct rs_printer_stats *printed, bool several)
@@ -53,13 +68,7 @@ char *rs_summary_text(const struct rs_source_stat *s, const struct rs_printer_st
 		g_string_append_printf(out, "# patches: by the guest itself, %" PRIu64 " refused\n",
 				       s->sites_refused);
 	else
-		g_string_append_printf(
-			out,
-			"# patches: %" PRIu64 " in %" PRIu64 " batch%s; %" PRIu64
-			" site%s, %" PRIu64 " refused; pause last %.1f us, max %.1f us\n",
-			s->patches, s->batches, rs_cli_plural(s->batches, "es"), s->sites,
-			rs_cli_plural(s->sites, "s"), s->sites_refused,
-			(double)s->pause_last_ns / 1e3, (double)s->pause_max_ns / 1e3);
+		append_patches(out, s);
 	if (exits)
 		g_string_append_printf(out,
 				       "# exits: %" PRIu64 ", by timers, console, page faults, "

@@ -144,6 +144,17 @@ static void print_frozen(GVariant *t, const char *session)
 		printf("frozen:      nothing is recorded until ringside ring --thaw %s\n", session);
 }
 
+static void print_pause(GVariant *t)
+{
+	if (!number(t, "pause_max_ns"))
+		printf("pause:       none\n");
+	else
+		printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",
+		       (double)number(t, "pause_last_ns") / 1e3,
+		       (double)number(t, "pause_max_ns") / 1e3,
+		       (double)number(t, "pause_total_ns") / 1e3);
+}
+
 /* Of one `source`, or of the only one that the session has (NULL). */
 static void print_text(const char *session, const char *source, const char *of, GVariant *t,
 		       GVariant *cpus)
@@ -163,9 +174,7 @@ static void print_text(const char *session, const char *source, const char *of, 
 	print_native(t);
 	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
 	       number(t, "patch_batches"), rs_cli_plural(number(t, "patch_batches"), "es"));
-	printf("pause:       last %.1f us, max %.1f us, total %.1f us\n",
-	       (double)number(t, "pause_last_ns") / 1e3, (double)number(t, "pause_max_ns") / 1e3,
-	       (double)number(t, "pause_total_ns") / 1e3);
+	print_pause(t);
 	print_exits(number(t, "exits"), number(t, "kvm_exits"));
 	printf("hypercalls:  %" PRIu64 ", %" PRIu64 " bad, %" PRIu64 " answered too late\n",
 	       number(t, "hypercalls"), number(t, "bad_hypercalls"), number(t, "late_answers"));

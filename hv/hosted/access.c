@@ -12,6 +12,8 @@
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
+
+#include "base/prompt.h"
 #include "target/process.h"
 
 #include <errno.h>
@@ -95,6 +97,7 @@ static void serve(struct round *round, int socket, int memory)
 	char byte;
 
 	prctl(PR_SET_NAME, "rs-memory");
+	rs_prompt_thread();
 	setsid();
 	/* Both are above the standard ones, see rs_hosted_memory_start(). */
 	dup2(socket, SOCKET);

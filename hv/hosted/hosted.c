@@ -58,6 +58,24 @@ static void watch_doorbell(struct rs_hosted *hosted)
 	g_source_attach(hosted->doorbell_source, hosted->context);
 }
 
+static gboolean make_ready(gpointer data)
+{
+	struct rs_hosted *hosted = data;
+
+	rs_hosted_drop_source(&hosted->ready_source);
+	hosted->ready = rs_hosted_stop_new();
+	return G_SOURCE_REMOVE;
+}
+
+static void make_ready_later(struct rs_hosted *hosted)
+{
+	if (hosted->ready || hosted->ready_source || !hosted->context || hosted->no_patch.code)
+		return;
+	hosted->ready_source = g_idle_source_new();
+	g_source_set_callback(hosted->ready_source, make_ready, hosted, NULL);
+	g_source_attach(hosted->ready_source, hosted->context);
+}
+
 static int hosted_start(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_hosted *hosted = rs_hosted_of(target);
@@ -74,6 +92,7 @@ static int hosted_start(struct rs_target *target, struct rs_error *err)
 	}
 	hosted->context = g_main_context_ref_thread_default();
 	watch_doorbell(hosted);
+	make_ready_later(hosted);
 	return rs_hosted_follow(hosted, err);
 }
 
@@ -99,7 +118,10 @@ static int hosted_pause(struct rs_target *target, struct rs_error *err)
 		return rs_error_set(err, EAGAIN, "a thread of process %d has not stopped lately",
 				    (int)hosted->base.pid);
 	if (hosted->base.pid > 0 && !hosted->ended)
-		ret = rs_hosted_stop(hosted->base.pid, &hosted->former, &hosted->stop, err);
+		ret = rs_hosted_stop(hosted->ready ? g_steal_pointer(&hosted->ready)
+						   : rs_hosted_stop_new(),
+				     hosted->base.pid, &hosted->former, &hosted->stop, err);
+	make_ready_later(hosted);
 	note_silence(hosted, ret);
 	hosted->paused = !ret;
 	return ret;
@@ -213,6 +235,9 @@ static void hosted_destroy(struct rs_target *target)
 	rs_hosted_drop_source(&hosted->doorbell_source);
 	rs_hosted_drop_source(&hosted->kill_source);
 	rs_hosted_drop_source(&hosted->life_source);
+	rs_hosted_drop_source(&hosted->ready_source);
+	if (hosted->ready)
+		rs_hosted_let_go(hosted->ready);
 	if (hosted->context)
 		g_main_context_unref(hosted->context);
 	close_fd(hosted->regions_fd);

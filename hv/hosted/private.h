@@ -42,7 +42,9 @@ struct rs_hosted {
 	struct rs_moment begun;          /* the measurement of the clock's rate begins here */
 	struct rs_target_stats stats;
 
-	struct rs_hosted_stop *stop; /* NULL: it is not stopped */
+	struct rs_hosted_stop *stop;  /* NULL: it is not stopped */
+	struct rs_hosted_stop *ready; /* for the next stop; NULL: there is none yet */
+	GSource *ready_source;        /* makes it when there is time */
 	bool paused;
 	pid_t former;        /* the thread of the last stop, which may still be ending */
 	gint64 silent_until; /* a thread did not stop: not tried before, monotonic us … */
@@ -70,12 +72,19 @@ void rs_hosted_end(struct rs_hosted *hosted);
 void rs_hosted_signal(struct rs_hosted *hosted, int signal);
 
 /*
- * stop.c: holds all threads that run in the memory of process `pid`. A process that has ended is
- * no error. `former`: the thread that held it last, which *thread replaces. -EBUSY: somebody else
- * traces it; -ETIMEDOUT: a thread does not stop within 2 s; others: as ptrace() gives them.
+ * stop.c: what holds a process for once. It has a thread, which waits to be told whom. One that is
+ * new has to wait until it gets a CPU. One that sleeps gets it at once (base/prompt.h).
  */
-int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct rs_error *err);
-/* Lets them go on. */
+struct rs_hosted_stop *rs_hosted_stop_new(void);
+/*
+ * Holds all threads that run in the memory of process `pid`, and takes over `stop`. A process that
+ * has ended is no error. `former`: the thread that held it last, which *thread replaces. -EBUSY:
+ * somebody else traces it; -ETIMEDOUT: a thread does not stop within 2 s; others: as ptrace()
+ * gives them.
+ */
+int rs_hosted_stop(struct rs_hosted_stop *stop, pid_t pid, pid_t *former,
+		   struct rs_hosted_stop **out, struct rs_error *err);
+/* Lets them go on, if it holds any, and frees it. */
 void rs_hosted_let_go(struct rs_hosted_stop *stop);
 
 /*

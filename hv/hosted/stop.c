@@ -15,6 +15,8 @@
  */
 #define _GNU_SOURCE
 #include "hosted/private.h"
+
+#include "base/prompt.h"
 #include "target/process.h"
 
 #include <errno.h>
@@ -46,8 +48,8 @@ struct rs_hosted_stop {
 	GThread *thread;
 	GMutex lock; /* protects: */
 	GCond changed;
-	bool answered, released;
-	bool left; /* nobody waits for the thread any more, which frees this */
+	bool answered, released; /* released before there is a pid: it was not needed */
+	bool left;               /* nobody waits for the thread any more, which frees this */
 	int result;
 	struct rs_error error;
 	pid_t tid;
@@ -331,6 +333,7 @@ static gpointer hold(gpointer data)
 	bool left;
 	int ret;
 
+	rs_prompt_thread();
 	/* Other threads handle signals. This one takes only the signal that wakes it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
@@ -339,7 +342,11 @@ static gpointer hold(gpointer data)
 	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 	g_mutex_lock(&stop->lock);
 	stop->tid = gettid();
+	while (!stop->pid && !stop->released)
+		g_cond_wait(&stop->changed, &stop->lock);
 	g_mutex_unlock(&stop->lock);
+	if (!stop->pid)
+		return NULL;
 	ret = hold_all(stop, &err);
 	if (ret)
 		detach_stopped(stop);
@@ -397,24 +404,34 @@ static int await_answer(struct rs_hosted_stop *stop, struct rs_error *err)
 	return ret;
 }
 
-int rs_hosted_stop(pid_t pid, pid_t *former, struct rs_hosted_stop **out, struct rs_error *err)
+struct rs_hosted_stop *rs_hosted_stop_new(void)
 {
 	struct sigaction action = {.sa_handler = on_wake};
 	struct rs_hosted_stop *stop = g_new0(struct rs_hosted_stop, 1);
+
+	sigaction(wake_signal(), &action, NULL); /* without SA_RESTART */
+	stop->tasks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	stop->groups = g_array_new(FALSE, FALSE, sizeof(pid_t));
+	g_mutex_init(&stop->lock);
+	g_cond_init(&stop->changed);
+	stop->thread = g_thread_new("rs-stop", hold, stop);
+	return stop;
+}
+
+int rs_hosted_stop(struct rs_hosted_stop *stop, pid_t pid, pid_t *former,
+		   struct rs_hosted_stop **out, struct rs_error *err)
+{
 	GThread *thread;
 	bool left;
 	int ret;
 
-	sigaction(wake_signal(), &action, NULL); /* without SA_RESTART */
+	g_mutex_lock(&stop->lock);
 	stop->pid = pid;
 	stop->former = *former;
 	stop->limit = g_get_monotonic_time() + LIMIT_US;
-	stop->tasks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	stop->groups = g_array_new(FALSE, FALSE, sizeof(pid_t));
 	g_array_append_val(stop->groups, pid);
-	g_mutex_init(&stop->lock);
-	g_cond_init(&stop->changed);
-	stop->thread = g_thread_new("rs-stop", hold, stop);
+	g_cond_broadcast(&stop->changed);
+	g_mutex_unlock(&stop->lock);
 	ret = await_answer(stop, err);
 	*former = stop->tid;
 	left = stop->left;

@@ -26,6 +26,7 @@ struct batch {
 	GArray *changes;               /* struct change */
 	struct rs_text_patch *patches; /* one of each change, once they are checked */
 	bool asked_on;                 /* somebody asks for sites to go on */
+	bool leaving;                  /* of a provider that its agent may not list any more */
 	uint32_t refused, written;
 	uint64_t paused_ns;
 };
@@ -151,7 +152,8 @@ static void collect(struct batch *batch, uint32_t count)
 	struct budget budget = {.looks = (uint64_t)count * RS_PATCH_LOOKS, .changes = count};
 	struct rs_patch_provider *first = rs_patcher_first_due(patcher);
 
-	if (first && first->leaving) {
+	batch->leaving = first && first->leaving;
+	if (batch->leaving) {
 		collect_of(batch, first, &budget);
 	} else {
 		batch->asked_on = patcher->asked_on;
@@ -187,13 +189,13 @@ static int check_target(struct rs_page_reader *reader, struct rs_patch_site *sit
 }
 
 /* The patch that switches the site, in the text as it was just read. */
-static int make_patch(const struct change *change, struct rs_text_patch *patch,
+static int make_patch(const struct change *change, bool listed, struct rs_text_patch *patch,
 		      struct rs_error *why)
 {
 	const struct rs_patch_site *site = change->site;
 
 	*patch = (struct rs_text_patch){
-		.at = site->at, .at_phys = site->at_phys, .size = RS_SITE_BYTES};
+		.at = site->at, .at_phys = site->at_phys, .size = RS_SITE_BYTES, .is_site = listed};
 	rs_insn_nop(change->on ? patch->old_bytes : patch->new_bytes);
 	return rs_insn_jmp(site->at, site->target, change->on ? patch->new_bytes : patch->old_bytes,
 			   why);
@@ -225,7 +227,8 @@ static bool check(struct batch *batch, struct rs_page_reader *reader, const stru
 	}
 	if (site->on == change->on)
 		return false;
-	if ((change->on && check_target(reader, site, &why)) || make_patch(change, patch, &why)) {
+	if ((change->on && check_target(reader, site, &why)) ||
+	    make_patch(change, !batch->leaving, patch, &why)) {
 		refuse(batch, site, "its target", &why);
 		return false;
 	}

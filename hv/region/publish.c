@@ -339,6 +339,11 @@ void rs_publisher_nudge(struct rs_publisher *publisher)
 	(void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+uint32_t *rs_publisher_switching(struct rs_publisher *publisher)
+{
+	return &publisher->map.control->switching;
+}
+
 void rs_publisher_reset(struct rs_publisher *publisher)
 {
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < publisher->map.event_capacity; id++) {

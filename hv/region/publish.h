@@ -86,6 +86,9 @@ uint32_t rs_publisher_generation(const struct rs_publisher *publisher);
 /* Raises rs_control.nudge. Agents on this host that sleep on this word wake up. */
 void rs_publisher_nudge(struct rs_publisher *publisher);
 
+/* The word rs_control.switching: see target/target.h. */
+uint32_t *rs_publisher_switching(struct rs_publisher *publisher);
+
 /* How the event clock runs from now on: see struct rs_clock_epoch. */
 struct rs_epoch_start {
 	uint64_t hz;       /* of the event clock; 0: unknown, then no epoch begins */

@@ -9,6 +9,7 @@
 /* The text of the earlier boot is gone, with all patches in it. */
 static void forget_boot(struct rs_source *source)
 {
+	source->target->switching = NULL;
 	rs_source_forget_askings(source);
 	rs_source_forget_commands(source);
 	rs_source_end_engines(source);
@@ -200,6 +201,9 @@ static void greet(struct rs_source *source)
 	bool self = source->info.flags & RS_GUEST_SELF_PATCH;
 	struct rs_error err = {0};
 
+	source->target->switching = source->info.flags & RS_GUEST_BREAKPOINTS
+					    ? rs_publisher_switching(source->publisher)
+					    : NULL;
 	rs_host_note_boot(source);
 	if (source->target->ops->booted)
 		source->target->ops->booted(source->target);

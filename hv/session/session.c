@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/faults_private.h"
 
+#include "base/prompt.h"
 #include "base/say.h"
 #include <errno.h>
 #include <string.h>
@@ -248,6 +249,8 @@ int rs_session_create(const char *name, struct rs_session **out, struct rs_error
 
 	if (ret)
 		return ret;
+	/* Whoever switches an event on waits for this thread. */
+	rs_prompt_thread();
 	session = g_new0(struct rs_session, 1);
 	session->name = g_strdup(name);
 	session->context = g_main_context_ref_thread_default();

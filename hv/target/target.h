@@ -174,9 +174,9 @@ struct rs_target_ops {
 	/*
 	 * Whether all of these patches, which the caller compares with the text first, can be
 	 * written by write_live while the guest runs, so that a CPU runs through the old bytes or
-	 * the new ones of each; if all are `unused`, none does. `failed`: what a pause for that has
-	 * returned; 0: none was tried. Both NULL: never. Called through rs_text_writes_live() and
-	 * rs_text_write_live().
+	 * the new ones of each, or what of a site stands for the NOP; if all are `unused`, none
+	 * does. `failed`: what a pause for that has returned; 0: none was tried. Both NULL: never.
+	 * Called through rs_text_writes_live() and rs_text_write_live().
 	 */
 	bool (*writes_live)(struct rs_target *target, const struct rs_text_patch *patches,
 			    size_t count, int failed);
@@ -237,6 +237,11 @@ struct rs_target {
 	uint32_t vcpus;
 	pid_t pid; /* process that runs the guest; our own for hv/vmm */
 
+	/*
+	 * rs_control.switching of a guest whose agent says RS_GUEST_BREAKPOINTS, for write_live.
+	 * NULL: a breakpoint in its text is nobody's. Not owned.
+	 */
+	uint32_t *switching;
 	uint32_t pauses;    /* rs_target_pause() calls that were not undone yet */
 	bool held;          /* somebody else has stopped it too: resume() leaves it stopped */
 	bool let_run;       /* somebody else let it run on in a pause of ours: that is over */

@@ -28,6 +28,11 @@ struct rs_text_patch {
 	rs_gpa_t at_phys;
 	/* The physical address of the next page, if the patch goes on there. */
 	rs_gpa_t next_phys;
+	/*
+	 * All of a site that the guest's agent has listed, and lists as long as it is patched. A
+	 * CPU that meets a breakpoint in its first byte goes on behind it (target->switching).
+	 */
+	bool is_site;
 	uint8_t size; /* 1..RS_TEXT_MAX */
 	bool unused;  /* no CPU has been there, nor comes there before it is told to */
 	uint8_t old_bytes[RS_TEXT_MAX];

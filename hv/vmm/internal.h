@@ -73,6 +73,9 @@ struct rs_vmm {
 	struct rs_uart uart;
 	uint64_t clock_hz;
 	bool tsc_shared; /* the guests' TSC is ours */
+	enum rs_vmm_way way;
+	bool barrier;      /* CPUs that run our threads can be made to serialize */
+	uint32_t switches; /* rs_control.switching */
 
 	pthread_mutex_t lock; /* protects the following */
 	pthread_cond_t out;   /* a vCPU left the guest */
@@ -111,12 +114,25 @@ void rs_vmm_serve_call(struct rs_vmm *vmm);
 /* core_x86_64.c: the op */
 int rs_vmm_dump(struct rs_target *target, const char *path, struct rs_error *err);
 
+/*
+ * live.c: the operations that change text while the guest runs. `init` is called once, best before
+ * there are threads.
+ */
+void rs_vmm_live_init(struct rs_vmm *vmm, enum rs_vmm_way way);
+bool rs_vmm_writes_live(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+			int failed);
+int rs_vmm_write_live(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
+		      bool *bad, struct rs_error *err);
+
 /* regions.c: the memory of the trace regions; -1: none. */
 int rs_vmm_map_regions(struct rs_vmm *vmm, int fd, struct rs_error *err);
 /* Hands it to the guest, in memory slots from `slot` on. */
 int rs_vmm_add_regions(struct rs_vmm *vmm, uint32_t slot, struct rs_error *err);
 
-/* vmm.c */
+/* vmm.c: where a piece of text lies. NULL: it is no RAM. */
+uint8_t *rs_vmm_text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece);
+/* Plain stores, of the whole patch. False: some of it is not RAM, and nothing was written. */
+bool rs_vmm_write_patch(struct rs_vmm *vmm, const struct rs_text_patch *patch);
 int rs_vmm_add_slot(struct rs_vmm *vmm, uint32_t slot, uint64_t gpa, uint64_t size, void *at,
 		    uint32_t flags, struct rs_error *err);
 

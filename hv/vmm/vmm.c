@@ -220,24 +220,23 @@ static int vmm_read_phys(struct rs_target *target, rs_gpa_t at, void *out, size_
 }
 
 /* Text lies only in RAM, never in the region. */
-static uint8_t *text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece)
+uint8_t *rs_vmm_text_at(struct rs_vmm *vmm, const struct rs_text_piece *piece)
 {
 	if (piece->at.v > vmm->ram_size || piece->size > vmm->ram_size - piece->at.v)
 		return NULL;
 	return vmm->ram + piece->at.v;
 }
 
-/* Whole, or false. */
-static bool write_patch(struct rs_vmm *vmm, const struct rs_text_patch *patch)
+bool rs_vmm_write_patch(struct rs_vmm *vmm, const struct rs_text_patch *patch)
 {
 	struct rs_text_piece pieces[2];
 	unsigned int n = rs_text_pieces(patch, pieces);
 
 	for (unsigned int i = 0; i < n; i++)
-		if (!text_at(vmm, &pieces[i]))
+		if (!rs_vmm_text_at(vmm, &pieces[i]))
 			return false;
 	for (unsigned int i = 0; i < n; i++)
-		memcpy(text_at(vmm, &pieces[i]), patch->new_bytes + pieces[i].offset,
+		memcpy(rs_vmm_text_at(vmm, &pieces[i]), patch->new_bytes + pieces[i].offset,
 		       pieces[i].size);
 	return true;
 }
@@ -251,26 +250,7 @@ static int vmm_write_text(struct rs_target *target, const struct rs_text_patch *
 	if (!vmm->paused) /* only this thread changes it */
 		return rs_error_set(err, EPERM, "text is written only while paused");
 	for (size_t i = 0; i < count; i++)
-		bad[i] = !write_patch(vmm, &patches[i]);
-	return 0;
-}
-
-/* Where no vCPU is, the order of the stores does not matter to any. */
-static bool vmm_writes_live(struct rs_target *target, const struct rs_text_patch *patches,
-			    size_t count, int failed)
-{
-	bool may = !failed && !target->pauses;
-
-	for (size_t i = 0; i < count && may; i++)
-		may = patches[i].unused;
-	return may;
-}
-
-static int vmm_write_live(struct rs_target *target, const struct rs_text_patch *patches,
-			  size_t count, bool *bad, struct rs_error *err)
-{
-	for (size_t i = 0; i < count; i++)
-		bad[i] = !write_patch(vmm_of(target), &patches[i]);
+		bad[i] = !rs_vmm_write_patch(vmm, &patches[i]);
 	return 0;
 }
 
@@ -368,8 +348,8 @@ static const struct rs_target_ops vmm_ops = {
 	.hold = vmm_hold,
 	.read_phys = vmm_read_phys,
 	.write_text = vmm_write_text,
-	.writes_live = vmm_writes_live,
-	.write_live = vmm_write_live,
+	.writes_live = rs_vmm_writes_live,
+	.write_live = rs_vmm_write_live,
 	.stats = vmm_stats,
 	.clock_hz = vmm_clock_hz,
 	.clock_now = vmm_clock_now,
@@ -535,6 +515,7 @@ int rs_vmm_create(const struct rs_vmm_config *config, struct rs_target **out, st
 	pthread_mutex_init(&vmm->lock, NULL);
 	pthread_cond_init(&vmm->out, NULL);
 	pthread_cond_init(&vmm->go, NULL);
+	rs_vmm_live_init(vmm, config->way);
 	vmm->vcpu = g_new0(struct rs_vcpu, config->vcpus);
 	for (uint32_t i = 0; i < config->vcpus; i++)
 		vmm->vcpu[i].fd = vmm->vcpu[i].stats_fd = -1;

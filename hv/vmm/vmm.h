@@ -28,6 +28,15 @@
 #define RS_VMM_MAX_MEMORY (3ull << 30) /* the devices begin at 0xd0000000 */
 #define RS_VMM_MAX_CMDLINE 8191u       /* bytes, with the word that names the region */
 
+/* How text is written. */
+enum rs_vmm_way {
+	RS_VMM_ANY,        /* as the CPU and the agent allow; the others are for tests. Also, if
+			    * RINGSIDE_GUEST_TEXT=stop is in our environment, */
+	RS_VMM_STOP,       /* never while the guest runs */
+	RS_VMM_BREAKPOINT, /* while it runs, a breakpoint first, if the agent allows that */
+	RS_VMM_WORD,       /* while it runs, the word that holds a patch, whatever the CPU */
+};
+
 struct rs_vmm_config {
 	const char *name;    /* for messages and threads; NULL: "guest" */
 	const char *kernel;  /* path */
@@ -38,6 +47,8 @@ struct rs_vmm_config {
 
 	/* Memory of the trace regions, laid out (<ringside/directory.h>); -1: none. Borrowed. */
 	int regions_fd;
+
+	enum rs_vmm_way way;
 
 	int serial_fd; /* where the serial console goes, borrowed; -1: nowhere */
 };

@@ -30,7 +30,8 @@
 
 #define BATCHES 51
 #define FIRSTS 100
-#define LOOK_US 10
+#define LOOK_US 50 /* less would leave a guest under PVM no time to be entered */
+#define ENABLE_NS 50000
 #define SKIP_77 77
 #define PATIENCE_NS 5000000000ull
 #define NEVER_SETTLES 100000 /* chunks */
@@ -306,25 +307,75 @@ static void measure_batch(struct bench *bench)
 	print_spread("batch-pause", pause, BATCHES);
 }
 
-/* True: there was a record. */
-static bool look(RsTraceRing **reader, uint32_t count)
+/* The second field of the last record of bench:two, which are all that there are. */
+static uint32_t last_field(const RsTraceChunk *chunk)
+{
+	RsTracePageWalk walk;
+	RsTracePageItem item;
+	uint32_t fields[2] = {0};
+
+	rs_trace_page_begin(&walk, chunk->page);
+	do {
+		item = rs_trace_page_next(&walk, chunk->page, chunk->to);
+		if (item == RS_TRACE_PAGE_RECORD && walk.size >= sizeof(fields))
+			memcpy(fields, chunk->page + walk.payload, sizeof(fields));
+	} while (item == RS_TRACE_PAGE_RECORD || item == RS_TRACE_PAGE_MARK);
+	return fields[1];
+}
+
+/*
+ * True: there was a record. *still (may be NULL): for how long one of those who wrote them stood
+ * still lately, in ticks.
+ */
+static bool look(RsTraceRing **reader, uint32_t count, uint32_t *still)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		RsTraceChunk chunk;
 
-		if (rs_trace_ring_next(reader[i], bench_now_ns(), &chunk) == RS_TRACE_RING_DATA)
-			any |= rs_trace_page_count(chunk.page, chunk.from, chunk.to, NULL) != 0;
+		if (rs_trace_ring_next(reader[i], bench_now_ns(), &chunk) != RS_TRACE_RING_DATA ||
+		    !rs_trace_page_count(chunk.page, chunk.from, chunk.to, NULL))
+			continue;
+		any = true;
+		if (still)
+			*still = MAX(*still, last_field(&chunk));
 	}
 	return any;
 }
 
 static void settle(RsTraceRing **reader, uint32_t count)
 {
-	for (int i = 0; look(reader, count); i++)
+	for (int i = 0; look(reader, count, NULL); i++)
 		if (i > NEVER_SETTLES)
 			die("events go on although they are off");
+}
+
+/* What the machine and its scheduler do to who runs through a site that nobody switches. */
+static void measure_still(struct bench *bench, RsTraceRing **reader, uint32_t count)
+{
+	double still[FIRSTS];
+	struct rs_source_stat stat;
+
+	enable(bench, "bench:two");
+	for (int i = 0; i < FIRSTS; i++) {
+		uint32_t ticks = 0;
+		uint64_t start;
+
+		breathe();
+		/* As long as an enable takes. */
+		start = bench_now_ns();
+		while (bench_now_ns() - start < ENABLE_NS)
+			;
+		while (look(reader, count, NULL))
+			;
+		while (!look(reader, count, &ticks))
+			g_usleep(LOOK_US);
+		rs_source_stat(rs_session_source(bench->session, 0), &stat);
+		still[i] = (double)ticks * 1e6 / (double)stat.clock_hz;
+	}
+	disable(bench, "bench:two");
+	print_spread("unswitched-still", still, FIRSTS);
 }
 
 static void measure_first(struct bench *bench)
@@ -332,7 +383,7 @@ static void measure_first(struct bench *bench)
 	const RsTraceRegion *region = rs_source_region(rs_session_source(bench->session, 0));
 	uint32_t count = region->header.ring_count;
 	g_autofree RsTraceRing **reader = g_new0(RsTraceRing *, count);
-	double first[FIRSTS], pause[FIRSTS], on[FIRSTS];
+	double first[FIRSTS], pause[FIRSTS], on[FIRSTS], still[FIRSTS];
 	struct rs_source_stat stat;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -342,6 +393,7 @@ static void measure_first(struct bench *bench)
 		g_assert(reader[i]);
 	}
 	for (int i = 0; i < FIRSTS; i++) {
+		uint32_t ticks = 0;
 		uint64_t start;
 
 		breathe();
@@ -350,7 +402,7 @@ static void measure_first(struct bench *bench)
 		enable(bench, "bench:two");
 		on[i] = (double)(bench_now_ns() - start) / 1000;
 		/* Sleep between two looks: a reader that spins would take the guest's CPU. */
-		while (!look(reader, count)) {
+		while (!look(reader, count, &ticks)) {
 			if (bench_now_ns() - start > PATIENCE_NS)
 				die("no event came");
 			g_usleep(LOOK_US);
@@ -358,11 +410,14 @@ static void measure_first(struct bench *bench)
 		first[i] = (double)(bench_now_ns() - start) / 1000;
 		rs_source_stat(rs_session_source(bench->session, 0), &stat);
 		pause[i] = (double)stat.pause_last_ns / 1000;
+		still[i] = (double)ticks * 1e6 / (double)stat.clock_hz;
 		disable(bench, "bench:two");
 	}
 	print_spread("first", first, FIRSTS);
 	print_spread("first-enable", on, FIRSTS);
 	print_spread("first-pause", pause, FIRSTS);
+	print_spread("first-still", still, FIRSTS);
+	measure_still(bench, reader, count);
 	for (uint32_t i = 0; i < count; i++)
 		rs_trace_ring_free(reader[i]);
 }

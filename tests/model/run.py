@@ -117,6 +117,11 @@ MODELS = {
          "somebody else writes the words": ["LIES=2", "CHANGES=3"]},
         {**{name: [] for name in ("NO_CLEAR", "WRITE_AGAIN", "NAME_EARLY", "NO_SEQUENCE")},
          **{name: ["LIES=1", "CHANGES=2"] for name in ("NO_BOUND", "NO_EVENT")}}),
+    "switch": (
+        {"two CPUs": [], "one CPU, often": ["CPUS=1", "RUNS=6", "SWITCHES=5"],
+         "two CPUs and a debugger": ["RUNS=2", "SWITCHES=2", "FOREIGN=1"]},
+        {name: [] for name in ("NO_BREAKPOINT", "NO_FIRST_BARRIER", "NO_SECOND_BARRIER", "ODD_LATE", "EVEN_EARLY",
+                               "ONE_LOOK")}),
     "door": (
         {"two hosts, one may be killed": [], "one host, killed twice": ["HOSTS=1", "COMES=4", "KILLS=2"]},
         {name: [] for name in ("PLAIN_SLEEP", "NO_LOCK", "LOCK_LATE", "NO_SECOND_LOOK", "NO_WAKE", "LET_SLEEP")}),

@@ -41,8 +41,11 @@ def switch_often(name, times):
             check(r.code == 0 or ACCEL == 'tcg' and 'in time' in r.err, f'{verb}: {r.code} {r.err}')
 
 
-def traced():
+def traced(way=None):
     """A guest whose tracepoints go off and on; its trace, and what stat said in the end."""
+    os.environ.pop('RINGSIDE_GUEST_TEXT', None)
+    if way:
+        os.environ['RINGSIDE_GUEST_TEXT'] = way
     run = Background(rs, 'run', '--host', '--name', 'h', '-e', '*', '--ring-size', '8M', '--json', *GUEST,
                      ready=lambda: rs('stat', 'h').code == 0 and rs.json('stat', 'h')['sites_patched'])
     switch_often('h', 5)
@@ -126,7 +129,7 @@ def check_exits(rows, total):
 
 
 def test_all():
-    rows, summary, stat = traced()
+    rows, summary, stat = traced('stop')
     check(all(a['ns'] <= b['ns'] for a, b in zip(rows, rows[1:])) or ACCEL == 'tcg',
           f'{len(rows)} events in the order of time')
     check(summary['recorded'] == len(rows) and not summary['lost'], f'all of {summary["recorded"]} are there')
@@ -134,6 +137,16 @@ def test_all():
     check_patches(rows)
     check_pauses(rows)
     check_exits(rows, summary['exits'])
+
+
+def test_live():
+    """Where text changes while the guest runs, nothing says that it stood still for that."""
+    rows, _, stat = traced()
+    check_batches(rows, stat)
+    check_patches(rows)
+    check(stat['pause_total_ns'] == 0, f'no pause for a patch: {stat["pause_total_ns"]} ns')
+    names = [row['event'] for row in rows if row['event'] in ('host:pause', 'host:resume')]
+    check(names == ['host:pause', 'host:resume'], f'one by hand: {names}')
 
 
 def test_unasked():
@@ -193,6 +206,8 @@ def test_taken_up():
 
 need(ACCEL)
 TESTS = [test_all, test_unasked, test_like_any_source]
+if ACCEL == 'kvm':
+    TESTS.append(test_live)
 if ACCEL == 'tcg':
     TESTS.append(test_taken_up)
 run_tests(TESTS, sys.argv[4:])

@@ -4,6 +4,7 @@
 #include "exact.h"
 #include "region/regions.h"
 #include "session/slots.h"
+#include "target/fetch.h"
 #include "vmm/vmm.h"
 
 #include <errno.h>
@@ -368,6 +369,79 @@ static void test_pause_and_patch(void)
 	destroy(run);
 }
 
+static bool writes_live(struct run *run, struct rs_text_patch patch)
+{
+	return rs_text_writes_live(run->target, &patch, 1, 0);
+}
+
+/* Which patches are written while the guest runs, and when. */
+static void test_live_which(void)
+{
+	struct rs_text_patch site = {
+		.at = {SPARE + 3}, .at_phys = {SPARE + 3}, .is_site = true, .size = 5};
+	struct rs_text_patch other = site, crossing = site, nowhere = site;
+	struct run *run = create("spin", 1, true);
+	uint32_t switching = 0;
+
+	other.is_site = false;
+	crossing.at.v = crossing.at_phys.v = SPARE + 4;
+	nowhere.at_phys.v = RS_VMM_REGION_GPA;
+	WAIT_FOR(run->calls[RS_HCALL_LOG]);
+	/* This agent takes no breakpoints. A CPU that fetches words whole needs none to. */
+	g_assert_cmpint(writes_live(run, site), ==, rs_fetch_is_whole());
+	run->target->switching = &switching;
+	g_assert_true(writes_live(run, site));
+	g_assert_cmpint(writes_live(run, other), ==, rs_fetch_is_whole());
+	g_assert_false(writes_live(run, crossing));
+	g_assert_false(writes_live(run, nowhere));
+	g_assert_cmpint(rs_target_pause(run->target, NULL), ==, 0);
+	g_assert_false(writes_live(run, site));
+	g_assert_cmpint(rs_target_resume(run->target, NULL, NULL), ==, 0);
+	run->target->ops->stop(run->target, "the test is over");
+	WAIT_FOR(run->ended);
+	destroy(run);
+}
+
+/* A patch whose text is another one fails for itself, and the bytes beside a patch stay. */
+static void test_live_exact(void)
+{
+	static const uint8_t before[16] = {1, 2,    0x0f, 0x1f, 0x44, 0, 0,  8,
+					   9, 0x0f, 0x1f, 0x44, 0,    1, 15, 16};
+	static const uint8_t after[16] = {1, 2,    0xe9, 5,    6, 7, 0,  8,
+					  9, 0x0f, 0x1f, 0x44, 0, 1, 15, 16};
+	struct rs_text_patch patches[2];
+	struct run *run = create("spin", 1, true);
+	struct rs_text_patch all = {.at = {SPARE}, .at_phys = {SPARE}, .size = sizeof(before)};
+	uint8_t now[1][RS_TEXT_MAX];
+	uint32_t switching = 0;
+	bool bad[2] = {false};
+
+	for (int i = 0; i < 2; i++)
+		patches[i] = (struct rs_text_patch){.at = {SPARE + 2 + 7u * (unsigned int)i},
+						    .at_phys = {SPARE + 2 + 7u * (unsigned int)i},
+						    .is_site = true,
+						    .size = 5,
+						    .old_bytes = {0x0f, 0x1f, 0x44, 0, 0},
+						    .new_bytes = {0xe9, 5, 6, 7, 0}};
+	memcpy(all.new_bytes, before, sizeof(before));
+	WAIT_FOR(run->calls[RS_HCALL_LOG]);
+	run->target->switching = &switching;
+	g_assert_cmpint(rs_target_pause(run->target, NULL), ==, 0);
+	g_assert_cmpint(rs_text_write(run->target, &all, 1, NULL), ==, 0);
+	g_assert_cmpint(rs_target_resume(run->target, NULL, NULL), ==, 0);
+	g_assert_true(rs_text_writes_live(run->target, patches, 2, 0));
+	g_assert_cmpint(rs_text_write_live(run->target, patches, 2, bad, NULL), ==, 0);
+	g_assert_false(bad[0]);
+	g_assert_true(bad[1]);
+	g_assert_cmpint(rs_text_read(run->target, &all, 1, now, NULL), ==, 0);
+	g_assert_cmpmem(now[0], sizeof(after), after, sizeof(after));
+	/* Even, and another number than before: unless one store was all. */
+	g_assert_cmpuint(switching, ==, rs_fetch_is_whole() ? 0 : 2);
+	run->target->ops->stop(run->target, "the test is over");
+	WAIT_FOR(run->ended);
+	destroy(run);
+}
+
 static void test_memory(void)
 {
 	struct run *run = create("spin", 1, true);
@@ -620,6 +694,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/vmm/late-answer", test_late_answer);
 	g_test_add_func("/vmm/pause-while-asked", test_pause_while_asked);
 	g_test_add_func("/vmm/pause-and-patch", test_pause_and_patch);
+	g_test_add_func("/vmm/live/which", test_live_which);
+	g_test_add_func("/vmm/live/exact", test_live_exact);
 	g_test_add_func("/vmm/memory", test_memory);
 	g_test_add_func("/vmm/clock", test_clock);
 	g_test_add_func("/vmm/serial-file", test_serial_file);

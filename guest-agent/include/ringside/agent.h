@@ -325,6 +325,15 @@ bool rs_hypercall_poll_data(const struct rs_hcall_ticket *ticket, int32_t *resul
  */
 void rs_agent_look(void);
 
+/*
+ * For an OS whose handler of breakpoint exceptions asks here first, and says RS_GUEST_BREAKPOINTS
+ * in rs_agent_config.flags. The host then switches sites while the guest runs: it puts a breakpoint
+ * over the first byte of a site, and takes it away when the rest is changed. `at`: address of the
+ * breakpoint instruction. Returns where the interrupted code is to go on; 0: the breakpoint is not
+ * the host's. Any context, and it meets no site itself. Nor may the handler until it has asked.
+ */
+uintptr_t rs_agent_breakpoint(uintptr_t at);
+
 /* What the host wants, in the region that is attached; NULL: none is. Good until fini. */
 const struct rs_control *rs_agent_control(void);
 

@@ -51,6 +51,7 @@ extern uint64_t rs_gdt[];
 extern const uint64_t rs_stub_table[48];
 extern const uint64_t rs_stub_spurious_entry;
 void rs_halt(void);
+void rs_ring0_trap(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b);
 
 struct rs_cpu *rs_cpu_at(uint32_t index)
 {
@@ -124,15 +125,10 @@ static void call_here(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b)
 
 void rs_ring0_call(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b)
 {
-	uint64_t rax = RS_RING0_CALL;
-	if (rs_ring == 0) {
+	if (rs_ring == 0)
 		call_here(f, a, b);
-		return;
-	}
-	__asm__ volatile("int3"
-			 : "+a"(rax), "+D"(f), "+S"(a), "+d"(b)
-			 :
-			 : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+	else
+		rs_ring0_trap(f, a, b);
 }
 
 static void read_cr3(uint64_t out, uint64_t unused)

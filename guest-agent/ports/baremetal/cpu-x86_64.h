@@ -57,8 +57,7 @@
 
 #define RS_LAPIC 0xfee00000
 
-#define RS_RING0_CALL 0x52494e47 /* eax of the int3 that is rs_ring0_call() */
-#define RS_FLAGS_TRAP 0x100      /* in rflags: RS_FRAME_STEP */
+#define RS_FLAGS_TRAP 0x100 /* in rflags: RS_FRAME_STEP */
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>

@@ -273,7 +273,8 @@ static void start_agent(uint32_t cpus)
 		.region = region,
 		.region_size = region_size,
 		.ops = &ops,
-		.flags = rs_apic_present() ? RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI : 0,
+		.flags = RS_GUEST_BREAKPOINTS |
+			 (rs_apic_present() ? RS_GUEST_NUDGE_VECTOR | RS_GUEST_NUDGE_NMI : 0),
 		.nudge_vector = RS_VEC_NUDGE,
 		.agent = "ringside bare metal 0.1",
 		.name = rs_guest_name,

@@ -128,14 +128,14 @@ rs_stub_syscall:
 	pushq $rs_upcall
 	iretq
 
-	/* int3 with eax = RS_RING0_CALL: calls rdi(rsi, rdx) on a ring-0 stack of its own, IF=0.
+	/* The int3 of rs_ring0_trap: calls rdi(rsi, rdx) on a ring-0 stack of its own, IF=0.
 	 * int3 is the only software interrupt that works under every hypervisor. rdi = 0: halts
 	 * until an interrupt is pending. The caller has set RS_CTX_IRQS_OFF, so it is only
-	 * noted. */
+	 * noted. Other ones are told apart by their place, since a site may hold one. */
 rs_stub_ring0:
 	cmpq $rs_step_asked, (%rsp)
 	je rs_stub_step
-	cmpl $RS_RING0_CALL, %eax
+	cmpq $rs_ring0_asked, (%rsp)
 	jne rs_vector_3
 	testq %rdi, %rdi
 	jz 1f
@@ -256,6 +256,14 @@ rs_upcall:
 1:	int3
 rs_step_asked:
 	ud2
+
+	.section .text.rs_ring0, "ax"
+	/* void rs_ring0_trap(void (*f)(uint64_t a, uint64_t b), uint64_t a, uint64_t b) */
+	.globl rs_ring0_trap
+rs_ring0_trap:
+	int3
+rs_ring0_asked:
+	ret
 
 	.section .text.rs_switch, "ax"
 	/* void rs_switch(uint64_t *save_sp, uint64_t next_sp) */

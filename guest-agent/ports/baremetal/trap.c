@@ -144,6 +144,15 @@ static void die(const struct rs_frame *frame)
 		 frame->rax, frame->rdi);
 }
 
+/* A breakpoint of the host's, in a site that is being switched. No site may lie on the way here. */
+static bool step_over(struct rs_frame *frame)
+{
+	uintptr_t next = rs_agent_breakpoint((uintptr_t)frame->rip - 1);
+	if (next)
+		frame->rip = next;
+	return next;
+}
+
 static __attribute__((noinline)) void handle(struct rs_frame *frame)
 {
 	if (frame->vector == RS_VEC_SYSCALL) {
@@ -155,6 +164,8 @@ static __attribute__((noinline)) void handle(struct rs_frame *frame)
 		run_irq((uint32_t)frame->vector, frame);
 		rs_on_irq_exit();
 		rs_irq_restore(true);
+	} else if (frame->vector == RS_VEC_INT3 && step_over(frame)) {
+		return;
 	} else if (frame->vector == RS_VEC_DF || !rs_on_fault(frame)) {
 		die(frame);
 	}

@@ -79,7 +79,12 @@ struct rs_control {             /* H */
 	uint32_t clock_pending; /* odd: an epoch begins now and will be published in a moment */
 	uint32_t nudge;         /* grows each time that the host wants the agent to look */
 	uint32_t clock_ping;    /* grows: the agent answers it in rs_guest_info at once */
-	uint32_t reserved0;
+	/*
+	 * Odd while the text of sites changes under a guest with RS_GUEST_BREAKPOINTS. It begins
+	 * with a breakpoint then (x86: 0xcc in the first byte). At other times a breakpoint in a
+	 * site is somebody else's. Grows before the first store, and after the last one (release).
+	 */
+	uint32_t switching;
 	uint64_t reserved1[12];
 };
 RS_ASSERT_SIZE(struct rs_control, 128);

@@ -218,6 +218,7 @@ static inline bool rs_region_take_table(struct rs_region_header *header, const v
 #define RS_GUEST_FOLLOWS (1u << 6)      /* applied_generation tells what is in force */
 #define RS_GUEST_RING_MODE (1u << 7)    /* looks at ring_mode whenever it switches the page */
 #define RS_GUEST_RING_SHAPE (1u << 8)   /* looks at rs_ring_ctl.shape likewise */
+#define RS_GUEST_BREAKPOINTS (1u << 9)  /* goes on behind a breakpoint that begins a site */
 
 /*
  * rs_guest_info.paging. A host that cannot walk tables of this kind leaves the guest's text alone.

@@ -42,6 +42,17 @@ static void test_text(void)
 			"# untraced: 1 program found no free region, as they say (--regions)\n");
 }
 
+static void test_text_no_pause(void)
+{
+	g_autofree struct rs_source_stat *stat = sample();
+	struct rs_printer_stats printed = {.events = 95, .lost = 5};
+	g_autofree char *text = NULL;
+
+	stat->pause_last_ns = stat->pause_max_ns = 0;
+	text = rs_summary_text(stat, &printed, false);
+	g_assert_nonnull(strstr(text, "; 15 sites, 0 refused; no pause\n"));
+}
+
 /* The reader of the output went away, or did not read on. */
 static void test_text_unread(void)
 {
@@ -185,6 +196,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cli/summary/unread", test_text_unread);
 	g_test_add_func("/cli/summary/text", test_text);
+	g_test_add_func("/cli/summary/text-no-pause", test_text_no_pause);
 	g_test_add_func("/cli/summary/text-of-another-target", test_text_of_another_target);
 	g_test_add_func("/cli/summary/text-exits", test_text_exits);
 	g_test_add_func("/cli/summary/before", test_what_was_before);
