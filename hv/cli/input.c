@@ -2,6 +2,7 @@
 #include "cli/input.h"
 
 #include <rs-trace-escape.h>
+#include <rs-trace-lines.h>
 #include <stdio.h>
 
 #define LOOK_EVERY 65536u /* records between two looks at the clock; a power of 2 */
@@ -309,6 +310,8 @@ const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTrace
 		}
 		return record;
 	}
+	if (!record && !input->error && rs_trace_lines_is_paused(input->reader))
+		return NULL;
 	input->whole = !record && !input->error;
 	input->ended = true;
 	return NULL;

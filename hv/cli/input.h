@@ -72,7 +72,7 @@ int rs_cli_tell_missing(char **globs);
 int rs_cli_input_open(struct rs_cli_input *input);
 /*
  * The next record that is wanted, and its task, which has no name if it is no event. Both are valid
- * until the next call. NULL: there is none.
+ * until the next call. NULL: there is none, or rs_trace_lines_is_paused().
  */
 const RsTraceRecord *rs_cli_input_next(struct rs_cli_input *input, const RsTraceTask **task);
 /*

@@ -47,6 +47,15 @@ static uint64_t rounded(const struct rs_line_time *time, uint64_t ns)
 	return time->in_ns || ns > UINT64_MAX - 500 ? ns : (ns + 500) / 1000 * 1000;
 }
 
+void rs_line_time_pass(struct rs_line_time *time, uint64_t ns)
+{
+	if (time->kind != RS_LINE_TIME_RELATIVE && time->kind != RS_LINE_TIME_DELTA)
+		return;
+	if (!time->any || time->kind == RS_LINE_TIME_DELTA)
+		time->base = ns;
+	time->any = true;
+}
+
 /* A line may be of a time before that of the line before it, which came late. */
 static void put_since(struct rs_line_time *time, uint64_t ns, char *out)
 {
@@ -55,9 +64,7 @@ static void put_since(struct rs_line_time *time, uint64_t ns, char *out)
 	const uint64_t shown = rounded(time, since);
 
 	put(time, early && shown ? "-" : " ", 4, shown / SECOND, shown % SECOND, out);
-	if (!time->any || time->kind == RS_LINE_TIME_DELTA)
-		time->base = ns;
-	time->any = true;
+	rs_line_time_pass(time, ns);
 }
 
 /* Many lines have the same second. */

@@ -45,4 +45,10 @@ void rs_line_time_live(struct rs_line_time *time, uint64_t origin_ns);
 /* The text for a line's time. NULL: as the trace has it. `text` is where it may be put. */
 const char *rs_line_time_text(struct rs_line_time *time, uint64_t ns, char text[RS_LINE_TIME_MAX]);
 
+/*
+ * Notes that a line has had its text, or will have, from a copy of `time` that was made before:
+ * what comes after it may count from it.
+ */
+void rs_line_time_pass(struct rs_line_time *time, uint64_t ns);
+
 #endif

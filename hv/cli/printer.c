@@ -90,8 +90,8 @@ static void append_text(GString *out, const RsTraceRecord *record, const RsTrace
 				      : NULL);
 }
 
-void rs_printer_line(const struct rs_printer_config *config, GString *out,
-		     const RsTraceRecord *record, const RsTraceTask *task, bool named)
+void rs_printer_line(const struct rs_printer_config *config, struct rs_line_time *time, bool named,
+		     GString *out, const RsTraceRecord *record, const RsTraceTask *task)
 {
 	const RsTraceTextStyle style =
 		(config->style.bare ? RS_TRACE_TEXT_SHORT : RS_TRACE_TEXT_NONE) |
@@ -107,9 +107,9 @@ void rs_printer_line(const struct rs_printer_config *config, GString *out,
 	if (config->show)
 		config->show(out, record, task, style, config->show_data);
 	else if (config->json)
-		append_json(out, record, task, config->time);
+		append_json(out, record, task, time);
 	else
-		append_text(out, record, task, style, config->time);
+		append_text(out, record, task, style, time);
 }
 
 static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpointer data)
@@ -119,7 +119,8 @@ static void on_record(const RsTraceRecord *record, const RsTraceTask *task, gpoi
 
 	if (is_over(p))
 		return;
-	rs_printer_line(&p->config, p->out, record, task, g_atomic_int_get(&p->name_sources));
+	rs_printer_line(&p->config, p->config.time, g_atomic_int_get(&p->name_sources), p->out,
+			record, task);
 	if (record->kind == RS_TRACE_RECORD_LOSS)
 		p->stats.lost += record->lost;
 	else if (record->kind == RS_TRACE_RECORD_EVENT && p->out->len > before)

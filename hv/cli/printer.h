@@ -108,11 +108,12 @@ struct rs_printer_stats {
 };
 
 /*
- * Appends the lines that show a record as the config says, without a limit. `named`: text names its
- * source.
+ * Appends the lines that show a record as the config says, without a limit. `time`: in place of the
+ * config's. `named`: text names its source. If the config has neither `view` nor `wants` nor
+ * `show`, each record has a line, and any thread may make it.
  */
-void rs_printer_line(const struct rs_printer_config *config, GString *out,
-		     const RsTraceRecord *record, const RsTraceTask *task, bool named);
+void rs_printer_line(const struct rs_printer_config *config, struct rs_line_time *time, bool named,
+		     GString *out, const RsTraceRecord *record, const RsTraceTask *task);
 
 /* Adds the figures of a region's rings to `head`. */
 void rs_printer_count(struct rs_printer_head *head, const RsTraceRegion *region);

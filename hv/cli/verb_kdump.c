@@ -171,7 +171,7 @@ static int dump(const struct rs_verb *verb, struct args *a, const struct rs_call
 		struct rs_cli_input input = {.paths = (const char *[]){a->file, NULL}};
 
 		code = rs_cli_choice_take(&a->choice, &input.selection);
-		return code ? code : rs_cli_replay(&input, &printer);
+		return code ? code : rs_cli_replay(&input, &printer, 1);
 	}
 	if (a->file)
 		return rs_cli_usage(verb, "too many arguments");

@@ -6,6 +6,7 @@
 #include "cli/symbols.h"
 #include "cli/verb.h"
 
+#include <rs-trace-lines.h>
 #include <unistd.h>
 
 struct args {
@@ -14,7 +15,8 @@ struct args {
 	struct rs_line_time time;
 	gboolean json, raw;
 	gint64 count, last;
-	bool has_last;
+	gint64 jobs;
+	bool has_last, has_jobs;
 	RsCliSymbols symbols;
 	gboolean stat, stacks;
 	char *hist, *by, *latency, *key;
@@ -43,6 +45,8 @@ static bool parse(const struct rs_verb *verb, struct args *a, int *argc, char **
 		 "With --latency: what both have in common, if not the task", "FIELD[..FIELD]"},
 		{"stacks", 0, 0, G_OPTION_ARG_NONE, &a->stacks,
 		 "Call stacks, folded for flame graphs", NULL},
+		{"jobs", 0, 0, G_OPTION_ARG_INT64, &a->jobs,
+		 "Threads that make lines, 1 to 64 (one for each CPU, 4 at most)", "N"},
 		RS_CLI_SYMBOLS_FILE(a->symbols),
 		RS_CLI_SYMBOLS_NONE(a->symbols),
 		RS_CLI_CHOICE_OPTIONS(a->choice),
@@ -69,6 +73,11 @@ static int check(const struct rs_verb *verb, struct args *a)
 		return code;
 	if (a->has_last && a->last < 1)
 		return rs_cli_usage(verb, "--last is a number of events, 1 or more");
+	if (a->has_jobs && (a->jobs < 1 || a->jobs > RS_TRACE_LINES_JOBS_MAX))
+		return rs_cli_usage(verb, "--jobs is a number of threads, 1 to %u",
+				    RS_TRACE_LINES_JOBS_MAX);
+	if (a->has_jobs && is_figures(a))
+		return rs_cli_usage(verb, "--jobs is of lines, not of figures");
 	if (a->json && a->raw)
 		return rs_cli_usage(verb, "-R is of text");
 	if (a->by && !a->hist && !a->latency)
@@ -94,7 +103,8 @@ static int show(struct args *a, struct rs_cli_input *input)
 		.count = (uint64_t)a->count,
 	};
 
-	return rs_cli_replay(input, &printer);
+	return rs_cli_replay(input, &printer,
+			     a->has_jobs ? (unsigned)a->jobs : rs_cli_replay_jobs());
 }
 
 static int figure(const struct args *a, struct rs_cli_input *input)
@@ -123,13 +133,14 @@ static int figure(const struct args *a, struct rs_cli_input *input)
 static int run(const struct rs_verb *verb, int argc, char **argv)
 {
 	struct rs_cli_input input = {0};
-	struct args a = {.last = G_MININT64};
+	struct args a = {.last = G_MININT64, .jobs = G_MININT64};
 	int code;
 
 	if (!parse(verb, &a, &argc, &argv, &code)) {
 		argc = 0;
 	} else {
 		a.has_last = a.last != G_MININT64;
+		a.has_jobs = a.jobs != G_MININT64;
 		code = check(verb, &a);
 	}
 	if (argc && !code)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """What `ringside report` chooses and reckons, against the same in Python over its JSON lines.
 
-    report.py RINGSIDE DEMO
+    report.py RINGSIDE DEMO MAKE_TRACE
 
 On a recording of the demo guest, and on one of a guest that loses records.
 """
 import collections
 import fnmatch
+import hashlib
 import json
 import math
 import os
@@ -20,7 +21,7 @@ import termios
 
 from harness import DOC, Background, Ringside, check, run_tests, wait_for
 
-RINGSIDE, DEMO = sys.argv[1:]
+RINGSIDE, DEMO, MAKE_TRACE = sys.argv[1:4]
 rs = Ringside(RINGSIDE)
 directory = tempfile.TemporaryDirectory()
 os.environ['XDG_RUNTIME_DIR'] = directory.name
@@ -137,7 +138,7 @@ def test_raw():
 
 
 def test_outputs():
-    for args in [], ['--json'], ['--stat'], ['--hist', 'pid']:
+    for args in [], ['--json'], ['--jobs', '1'], ['--jobs', '3'], ['--stat'], ['--hist', 'pid']:
         with open('/dev/full', 'w', encoding='ascii') as full:
             r = subprocess.run([RINGSIDE, 'report', *args, at('demo')], stdout=full, stderr=subprocess.PIPE,
                                text=True, timeout=60)
@@ -145,6 +146,68 @@ def test_outputs():
         r = subprocess.run(['bash', '-c', '"$0" report "${@:2}" "$1" | head -n 1; exit ${PIPESTATUS[0]}',
                             RINGSIDE, at('demo'), *args], capture_output=True, text=True, timeout=60)
         check(r.returncode == 0 and not r.stderr and r.stdout.count('\n') == 1, f'a closed pipe, {args}: {r}')
+
+
+def output(*args):
+    """Code, output and errors of a report: its output as a digest and a number of lines."""
+    lines, digest = 0, hashlib.sha256()
+    with tempfile.TemporaryFile() as err:
+        with subprocess.Popen([RINGSIDE, 'report', *args], stdout=subprocess.PIPE, stderr=err) as r:
+            while part := r.stdout.read(1 << 20):
+                lines += part.count(b'\n')
+                digest.update(part)
+        err.seek(0)
+        return r.returncode, lines, digest.hexdigest(), err.read()
+
+
+def make_traces():
+    """Of fields of all kinds, of whatever a guest may write, of many windows, and two that are broken."""
+    for name, *args in ('kinds', 'OUT', '3', '20000'), ('hostile', '--hostile', 'OUT', '2', '20000'), \
+            ('large', '--flat', 'OUT', '600000'):
+        args = [at(name) if arg == 'OUT' else arg for arg in args]
+        check(subprocess.run([MAKE_TRACE, *args], timeout=120).returncode == 0, f'{name} is made')
+    with open(at('large'), 'rb') as file:
+        whole = bytearray(file.read())
+    with open(at('cut'), 'wb') as file:
+        file.write(whole[:len(whole) * 2 // 3])
+    for place in range(len(whole) // 5, len(whole), len(whole) // 5):
+        whole[place:place + 64] = bytes(64)
+    with open(at('damaged'), 'wb') as file:
+        file.write(whole)
+
+
+def test_jobs():
+    """However many threads make the lines, they are the same."""
+    make_traces()
+    names = 'demo', 'flood', 'kinds', 'hostile', 'large', 'cut', 'damaged'
+    ways = [], ['--json'], ['-R', '--ns'], ['--time', 'delta'], ['--time', 'relative', '-n', '5000'], \
+        ['--cpu', '0'], ['-F', 'CPU == 1'], ['--last', '2000'], ['-n', '1'], ['--until', '+1ms']
+    for files in [[at(name)] for name in names] + [[at('demo'), at('flood')]]:
+        for way in ways:
+            one = output('--jobs', '1', *way, *files)
+            for jobs in '2', '3', '8':
+                check(output('--jobs', jobs, *way, *files) == one, f'{files} {way}: {jobs} threads: {one}')
+    check(output('--jobs', '1', at('large'))[1] == 600000 and output('--jobs', '1', at('damaged'))[0] == 1,
+          'they are long, and damaged')
+    check(output(at('large')) == output('--jobs', '1', at('large')), 'so it is by itself')
+
+
+def test_jobs_that_end_early():
+    """A reader that reads no more, and Ctrl-C while it reads nothing."""
+    for jobs in '1', '2', '8':
+        r = subprocess.run(['bash', '-c', '"$0" report --jobs "$2" "$1" | head -n 3; exit ${PIPESTATUS[0]}',
+                            RINGSIDE, at('large'), jobs], capture_output=True, text=True, timeout=60)
+        check(r.returncode == 0 and not r.stderr and r.stdout.count('\n') == 3, f'a closed pipe, {jobs} threads: {r}')
+        with subprocess.Popen([RINGSIDE, 'report', '--jobs', jobs, at('large')], stdout=subprocess.PIPE) as r:
+            head = r.stdout.read(100)
+            r.send_signal(signal.SIGINT)
+            code = r.wait(timeout=60)
+        check(len(head) == 100 and code == -signal.SIGINT, f'Ctrl-C, {jobs} threads: {code}')
+    for jobs in '0', '65', '-1':
+        r = rs('report', '--jobs', jobs, at('demo'))
+        check(r.code == 2 and '1 to 64' in r.err, f'{jobs} threads: {r.err}')
+    r = rs('report', '--jobs', '2', '--stat', at('demo'))
+    check(r.code == 2 and 'of lines' in r.err, f'figures: {r.err}')
 
 
 def test_mistakes():
@@ -413,6 +476,6 @@ def test_diff():
         check(r.code == code and not r.out, f'{args[:-1]}: {r.code} {r.err}')
 
 
-run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_mistakes, test_mistakes_are_told_at_once, test_the_usual_file, test_a_terminal,
+run_tests([test_recordings, test_choices, test_times, test_several_files, test_raw, test_outputs, test_jobs, test_jobs_that_end_early, test_mistakes, test_mistakes_are_told_at_once, test_the_usual_file, test_a_terminal,
            test_stat, test_rates, test_hist, test_latency, test_addresses_have_names, test_stacks,
            test_trace, test_diff])

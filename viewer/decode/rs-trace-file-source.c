@@ -54,6 +54,7 @@ RsTraceFileSource *rs_trace_file_source_new(const struct rs_file_source *info, g
 	for (guint i = 0; i < info->ring_count; i++) {
 		source->lanes[i].source = source;
 		source->lanes[i].ring = i;
+		source->lanes[i].rank = rs_trace_lane_rank(index, i);
 	}
 	told->n_sources++;
 	rs_trace_file_source_count(source);

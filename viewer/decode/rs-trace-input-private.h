@@ -29,7 +29,12 @@ typedef struct {
 	RsTraceTold told;
 	RsTraceProviderFunc provider; /* NULL: nobody wants to know */
 	gpointer provider_data;
-	gboolean hide_symbols;  /* of records */
+	gboolean hide_symbols; /* of records */
+	/*
+	 * Nothing is loaded while `pausing`, since that may change what earlier records refer to.
+	 * `paused`: a window must be loaded before one knows which record comes next.
+	 */
+	gboolean pausing, paused;
 	gboolean is_growing;    /* only windows are read that are there as a whole */
 	guint n_lanes;          /* rings of those that are there */
 	RsTraceEventFunc event; /* likewise */
@@ -72,7 +77,8 @@ void rs_trace_input_free(RsTraceInput *input);
 
 /*
  * Whose record comes next. NULL: there is none any more, and input->error may say why; or
- * shared->stopped is set, or input->waits. Once that is cleared, this goes on where it was stopped.
+ * shared->stopped or ->paused is set, or input->waits. Once that is cleared, this goes on where it
+ * was stopped.
  */
 RsTraceLane *rs_trace_input_first(RsTraceInput *input);
 /* Goes on behind that record, and returns whose comes then. */

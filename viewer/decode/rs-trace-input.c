@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define LANES_MAX 65536u /* of all sources that have not been read to their end */
-#define NAMES_MAX 4096u  /* of sources, of which it is known who had them first */
+#define LANES_MAX RS_TRACE_LANE_PLACES /* of all sources that have not been read to their end */
+#define NAMES_MAX 4096u                /* of sources, of which it is known who had them first */
 
 /* ---- lanes ---- */
 
@@ -457,6 +457,9 @@ static gboolean load_more(RsTraceInput *input)
 		       !has_window(input);
 	if (input->waits)
 		return FALSE;
+	input->shared->paused = input->shared->pausing;
+	if (input->shared->paused)
+		return FALSE;
 	drop_sources(input);
 	load_window(input);
 	return TRUE;
@@ -467,7 +470,7 @@ RsTraceLane *rs_trace_input_first(RsTraceInput *input)
 	while (!input->n_old && load_more(input))
 		;
 	/* The next window may have records that come before those of this one. */
-	if (input->shared->stopped || (input->waits && !input->n_old))
+	if (input->shared->stopped || input->shared->paused || (input->waits && !input->n_old))
 		return NULL;
 	return rs_trace_order_first(&input->order);
 }

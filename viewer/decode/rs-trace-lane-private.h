@@ -45,8 +45,17 @@ typedef struct {
 	guint head_at;     /* where its bytes begin in the page */
 	gboolean has_head; /* it is in the order */
 	guint64 order;     /* of `head` */
+	guint64 rank;      /* the lowest of several with one `order` comes first */
 	guint place;       /* in the order */
 } RsTraceLane;
+
+/* How many lanes there can be in an order. */
+#define RS_TRACE_LANE_PLACES 65536u
+/* By the source's index, then by ring. The bits of a place are 0. */
+static inline guint64 rs_trace_lane_rank(guint source, guint ring)
+{
+	return (guint64)source << 32 | (guint64)ring << 16;
+}
 
 void rs_trace_lane_clear(RsTraceLane *lane);
 void rs_trace_lane_push(RsTraceLane *lane, RsTraceStored *stored, const struct rs_file_page *entry,

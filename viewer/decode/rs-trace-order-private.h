@@ -13,7 +13,10 @@
 G_BEGIN_DECLS
 #pragma GCC visibility push(hidden)
 
-/* A lane's time, and below it the lane: of two with one time the same comes first each time. */
+/*
+ * A lane's time, below it its rank, and last its place. So of two with one time it is always the
+ * same one that comes first, in whatever process, and wherever the lanes lie in memory.
+ */
 typedef unsigned __int128 RsTraceOrderKey;
 
 /* All zero is one without lanes. */
@@ -23,17 +26,13 @@ typedef struct {
 	 * one of 2 * i and 2 * i + 1. Places without a lane are later than all.
 	 */
 	RsTraceOrderKey *keys;
-	guint n, room; /* `room` is 0, or a power of two */
+	RsTraceLane **lanes; /* `room` of them, by place */
+	guint n, room;       /* `room` is 0, or a power of two, at most RS_TRACE_LANE_PLACES */
 } RsTraceOrder;
-
-static inline RsTraceLane *rs_trace_order_lane(RsTraceOrderKey key)
-{
-	return (RsTraceLane *)(guintptr)(guint64)key;
-}
 
 static inline RsTraceOrderKey rs_trace_order_key(const RsTraceLane *lane)
 {
-	return (RsTraceOrderKey)lane->order << 64 | (guintptr)lane;
+	return (RsTraceOrderKey)lane->order << 64 | lane->rank | lane->place;
 }
 
 static inline void rs_trace_order_set(RsTraceOrder *order, guint place, RsTraceOrderKey key)
@@ -52,13 +51,13 @@ static inline void rs_trace_order_set(RsTraceOrder *order, guint place, RsTraceO
 /* The lane with the earliest record. NULL: there is none. */
 static inline RsTraceLane *rs_trace_order_first(const RsTraceOrder *order)
 {
-	return order->n ? rs_trace_order_lane(order->keys[1]) : NULL;
+	return order->n ? order->lanes[(guint16)order->keys[1]] : NULL;
 }
 
 /* Those that are there, by number, in no order. */
 static inline RsTraceLane *rs_trace_order_nth(const RsTraceOrder *order, guint n)
 {
-	return rs_trace_order_lane(order->keys[order->room + n]);
+	return order->lanes[n];
 }
 
 /* It has another record now. */

@@ -15,14 +15,17 @@ static void set_room(RsTraceOrder *order, guint room)
 		keys[i] = MIN(keys[2 * i], keys[2 * i + 1]);
 	g_free(order->keys);
 	order->keys = keys;
+	order->lanes = g_renew(RsTraceLane *, order->lanes, room);
 	order->room = room;
 }
 
 void rs_trace_order_add(RsTraceOrder *order, RsTraceLane *lane)
 {
+	g_return_if_fail(order->n < RS_TRACE_LANE_PLACES);
 	if (order->n == order->room)
 		set_room(order, MAX(1, 2 * order->room));
 	lane->place = order->n++;
+	order->lanes[lane->place] = lane;
 	rs_trace_order_update(order, lane);
 }
 
@@ -34,6 +37,7 @@ void rs_trace_order_drop(RsTraceOrder *order, const RsTraceLane *lane)
 	rs_trace_order_set(order, order->n, NOBODY);
 	if (last != lane) {
 		last->place = lane->place;
+		order->lanes[last->place] = last;
 		rs_trace_order_update(order, last);
 	}
 	/* Who has a few lanes for long should not pay for many that it had. */
@@ -44,5 +48,6 @@ void rs_trace_order_drop(RsTraceOrder *order, const RsTraceLane *lane)
 void rs_trace_order_clear(RsTraceOrder *order)
 {
 	g_free(order->keys);
+	g_free(order->lanes);
 	*order = (RsTraceOrder){0};
 }

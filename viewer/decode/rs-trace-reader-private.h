@@ -30,6 +30,17 @@ static inline RsTraceInput *rs_trace_reader_nth(const RsTraceReader *reader, gui
 	return reader->inputs->pdata[n];
 }
 
+#pragma GCC visibility push(hidden)
+/*
+ * While it is pausing, the reader changes nothing that records, which it has handed out, refer to:
+ * their event, origin, symbols and the text of their task; only stacks and payloads. When it has to
+ * change something, rs_trace_reader_next() returns NULL without an error, and it is paused. The
+ * next call goes on, and changes it if the reader is not pausing any more.
+ */
+void rs_trace_reader_set_pausing(RsTraceReader *reader, gboolean pausing);
+gboolean rs_trace_reader_is_paused(const RsTraceReader *reader);
+#pragma GCC visibility pop
+
 G_END_DECLS
 
 #endif

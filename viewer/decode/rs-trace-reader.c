@@ -140,7 +140,8 @@ static void choose(RsTraceReader *reader)
 		reader->last = lane;
 		reader->input = rs_trace_reader_nth(reader, i);
 	}
-	if (reader->shared.stopped) /* one that would come before may be missing */
+	/* One that would come before may be missing. */
+	if (reader->shared.stopped || reader->shared.paused)
 		reader->last = NULL;
 }
 
@@ -158,6 +159,7 @@ const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *c
 					  GError **error)
 {
 	begin(reader, cancellable);
+	reader->shared.paused = FALSE;
 	for (guint i = 0; !reader->last && i < reader->inputs->len; i++)
 		rs_trace_reader_nth(reader, i)->waits = FALSE;
 	do
@@ -167,7 +169,7 @@ const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *c
 		reader->passed = rs_trace_add_ns(reader->last->order, 1);
 		return &reader->last->head;
 	}
-	if (is_stopped(reader, error))
+	if (reader->shared.paused || is_stopped(reader, error))
 		return NULL;
 	for (guint i = 0; i < reader->inputs->len; i++) {
 		if (!rs_trace_reader_nth(reader, i)->error)
@@ -176,6 +178,16 @@ const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *c
 		break;
 	}
 	return NULL;
+}
+
+void rs_trace_reader_set_pausing(RsTraceReader *reader, gboolean pausing)
+{
+	reader->shared.pausing = pausing;
+}
+
+gboolean rs_trace_reader_is_paused(const RsTraceReader *reader)
+{
+	return reader->shared.paused;
 }
 
 const RsTraceTask *rs_trace_reader_task(RsTraceReader *reader)

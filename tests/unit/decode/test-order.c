@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes come and go and get other times. First is the earliest, of equal ones always the same. */
+/*
+ * Lanes come and go and get other times. First is the earliest, of equal ones that of the lowest
+ * rank.
+ */
 #include "rs-trace-order-private.h"
 
 #define LANES 300u
@@ -11,7 +14,9 @@ static const RsTraceLane *earliest(void)
 	const RsTraceLane *first = NULL;
 
 	for (guint i = 0; i < LANES; i++)
-		if (lanes[i].has_head && (!first || lanes[i].order < first->order))
+		if (lanes[i].has_head &&
+		    (!first || lanes[i].order < first->order ||
+		     (lanes[i].order == first->order && lanes[i].rank < first->rank)))
 			first = &lanes[i];
 	return first;
 }
@@ -53,6 +58,9 @@ static void test_random(void)
 {
 	RsTraceOrder order = {0};
 
+	/* Not in the order in which they lie in memory. */
+	for (guint i = 0; i < LANES; i++)
+		lanes[i].rank = rs_trace_lane_rank(i % 7, LANES - i);
 	for (guint i = 0; i < 20000; i++) {
 		const guint some = i / 1000 % 2 ? 3 : LANES;
 

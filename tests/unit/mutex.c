@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GLib's mutex as a POSIX one: a sanitizer of threads knows what that orders, and knows nothing of
- * GLib's own, which is not compiled for it.
+ * GLib's mutex and condition as POSIX ones: a sanitizer of threads knows what those order, and
+ * knows nothing of GLib's own, which are not compiled for it.
  */
 #include <glib.h>
 #include <pthread.h>
@@ -46,4 +46,35 @@ void g_mutex_lock(GMutex *mutex)
 void g_mutex_unlock(GMutex *mutex)
 {
 	pthread_mutex_unlock(of(mutex));
+}
+
+gboolean g_mutex_trylock(GMutex *mutex)
+{
+	return !pthread_mutex_trylock(of(mutex));
+}
+
+/* Made by g_cond_init(), before any thread has it. */
+void g_cond_init(GCond *cond)
+{
+	cond->p = calloc(1, sizeof(pthread_cond_t));
+	if (!cond->p)
+		abort();
+	pthread_cond_init(cond->p, NULL);
+}
+
+void g_cond_clear(GCond *cond)
+{
+	pthread_cond_destroy(cond->p);
+	free(cond->p);
+	cond->p = NULL;
+}
+
+void g_cond_wait(GCond *cond, GMutex *mutex)
+{
+	pthread_cond_wait(cond->p, of(mutex));
+}
+
+void g_cond_broadcast(GCond *cond)
+{
+	pthread_cond_broadcast(cond->p);
 }
