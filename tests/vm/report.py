@@ -161,7 +161,7 @@ def output(*args):
 
 
 def make_traces():
-    """Of fields of all kinds, of whatever a guest may write, of many windows, and two that are broken."""
+    """Of fields of all kinds, of any bytes, of many windows, and two that are broken."""
     for name, *args in ('kinds', 'OUT', '3', '20000'), ('hostile', '--hostile', 'OUT', '2', '20000'), \
             ('large', '--flat', 'OUT', '600000'):
         args = [at(name) if arg == 'OUT' else arg for arg in args]

@@ -29,12 +29,40 @@ static inline void rs_append_done(GString *out, char *end)
 	out->len = (gsize)(end - out->str);
 }
 
+/*
+ * memcpy() of what is mostly short: no call for up to 16 bytes, and no loop. The two halves overlap
+ * unless they have to be whole. Returns where they end.
+ */
+static inline char *rs_put_bytes(char *to, const char *bytes, gsize size)
+{
+	guint64 low, high;
+	guint32 low32, high32;
+
+	if (size > 16) {
+		memcpy(to, bytes, size);
+	} else if (size >= 8) {
+		memcpy(&low, bytes, 8);
+		memcpy(&high, bytes + size - 8, 8);
+		memcpy(to, &low, 8);
+		memcpy(to + size - 8, &high, 8);
+	} else if (size >= 4) {
+		memcpy(&low32, bytes, 4);
+		memcpy(&high32, bytes + size - 4, 4);
+		memcpy(to, &low32, 4);
+		memcpy(to + size - 4, &high32, 4);
+	} else if (size) {
+		to[0] = bytes[0];
+		to[size / 2] = bytes[size / 2];
+		to[size - 1] = bytes[size - 1];
+	}
+	return to + size;
+}
+
 static inline void rs_append_bytes(GString *out, const char *bytes, gsize size)
 {
 	char *at = rs_append_room(out, size);
 
-	memcpy(at, bytes, size);
-	rs_append_done(out, at + size);
+	rs_append_done(out, rs_put_bytes(at, bytes, size));
 }
 
 static inline void rs_append_text(GString *out, const char *text)

@@ -21,6 +21,17 @@ typedef struct {
 	Name *names;
 } History;
 
+#define RECENT 64u /* a power of 2 */
+
+/* What a pid's task is from `since` on, and before `until`, in a boot and a clock chain. */
+typedef struct {
+	guint64 change; /* it holds as long as this is the map's */
+	guint32 pid;
+	RsTraceMoment since;
+	guint64 until; /* ticks */
+	RsTraceTask task;
+} Recent;
+
 struct _RsTraceCmdline {
 	/*
 	 * Histories by pid. A full young map replaces the old map, whose histories are dropped. A
@@ -32,9 +43,9 @@ struct _RsTraceCmdline {
 	GHashTable *old;
 	guint n_names; /* in the young map */
 	gsize young_size, old_size;
-	/* Of the last look-up, since one task has many records in a row. */
-	guint32 last_pid;
-	const History *last; /* NULL: look it up again */
+	/* Of the last look-ups, since a few tasks have most of the records; by pid. */
+	Recent recent[RECENT];
+	guint64 change; /* counts what may have changed them; 1 at first */
 };
 
 static void history_free(gpointer data)
@@ -69,6 +80,7 @@ RsTraceCmdline *rs_trace_cmdline_new(void)
 
 	cmdline->young = new_map();
 	cmdline->old = new_map();
+	cmdline->change = 1;
 	return cmdline;
 }
 
@@ -88,7 +100,7 @@ void rs_trace_cmdline_age(RsTraceCmdline *cmdline)
 	cmdline->old_size = cmdline->young_size;
 	cmdline->young = new_map();
 	cmdline->young_size = cmdline->n_names = 0;
-	cmdline->last = NULL;
+	cmdline->change++;
 }
 
 static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
@@ -96,7 +108,7 @@ static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
 	gpointer key = GUINT_TO_POINTER(pid), stolen = NULL;
 	History *history = g_hash_table_lookup(cmdline->young, key);
 
-	cmdline->last = NULL;
+	cmdline->change++;
 	if (history && cmdline->n_names < ALL_NAMES_MAX)
 		return history;
 	if (cmdline->n_names >= ALL_NAMES_MAX || g_hash_table_size(cmdline->young) >= PIDS_MAX)
@@ -188,17 +200,12 @@ static gboolean is_before_gap(const History *history, guint at)
 	       next->first > name->last && next->first - name->last > 1;
 }
 
-static const History *find(RsTraceCmdline *cmdline, guint32 pid)
+static const History *find(const RsTraceCmdline *cmdline, guint32 pid)
 {
 	gpointer key = GUINT_TO_POINTER(pid);
+	const History *history = g_hash_table_lookup(cmdline->young, key);
 
-	if (cmdline->last && cmdline->last_pid == pid)
-		return cmdline->last;
-	cmdline->last_pid = pid;
-	cmdline->last = g_hash_table_lookup(cmdline->young, key);
-	if (!cmdline->last)
-		cmdline->last = g_hash_table_lookup(cmdline->old, key);
-	return cmdline->last;
+	return history ? history : g_hash_table_lookup(cmdline->old, key);
 }
 
 /* How many names the pid had got by then. */
@@ -217,11 +224,38 @@ static guint count_given(const History *history, const RsTraceMoment *when)
 	return from;
 }
 
-void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
-			     RsTraceTask *out)
+static gboolean is_recent(const RsTraceCmdline *cmdline, const Recent *recent, guint32 pid,
+			  const RsTraceMoment *when)
+{
+	return recent->pid == pid && recent->change == cmdline->change &&
+	       recent->since.boot == when->boot && recent->since.chain == when->chain &&
+	       recent->since.ts <= when->ts && when->ts < recent->until;
+}
+
+/* Name number `at` of its history gave `task`: for how long it will. */
+static void keep_recent(RsTraceCmdline *cmdline, const History *history, guint at, guint32 pid,
+			const RsTraceTask *task)
+{
+	const RsTraceMoment *since = &history->names[at].since, *next = NULL;
+
+	if (at + 1 < history->n)
+		next = &history->names[at + 1].since;
+	cmdline->recent[pid % RECENT] = (Recent){
+		.change = cmdline->change,
+		.pid = pid,
+		.since = *since,
+		.until = next && next->boot == since->boot && next->chain == since->chain
+				 ? next->ts
+				 : G_MAXUINT64,
+		.task = *task,
+	};
+}
+
+static void look_up(RsTraceCmdline *cmdline, guint32 pid, const RsTraceMoment *when,
+		    RsTraceTask *out)
 {
 	const History *history = cmdline ? find(cmdline, pid) : NULL;
-	guint given = history ? count_given(history, &when) : 0;
+	guint given = history ? count_given(history, when) : 0;
 	const Name *name;
 
 	out->comm = pid ? "<...>" : "<idle>";
@@ -229,9 +263,21 @@ void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment
 	if (!given)
 		return;
 	name = &history->names[given - 1];
-	if (name->since.boot != when.boot)
+	if (name->since.boot != when->boot)
 		return;
 	out->tgid = name->tgid;
 	if (name->comm[0] && !is_before_gap(history, given - 1))
 		out->comm = name->comm;
+	keep_recent(cmdline, history, given - 1, pid, out);
+}
+
+void rs_trace_cmdline_lookup(RsTraceCmdline *cmdline, guint32 pid, RsTraceMoment when,
+			     RsTraceTask *out)
+{
+	const Recent *recent = cmdline ? &cmdline->recent[pid % RECENT] : NULL;
+
+	if (recent && is_recent(cmdline, recent, pid, &when))
+		*out = recent->task;
+	else
+		look_up(cmdline, pid, &when, out);
 }

@@ -57,37 +57,57 @@ gsize rs_trace_plain_char(const char *text, gsize size)
 }
 
 /*
- * How many bytes from the start are printable ASCII, and none of `"` and `\\` if `json` is set.
- * Eight at a time: a byte that is not sets its highest bit in `other`. Such a byte may set bits of
- * those after it, too, so that only the lowest one counts.
+ * Sets the highest bit of each byte that is not printable ASCII, or is `"` or `\\` if `json` is set.
+ * Such a byte may set bits of those after it, too, so that only the lowest one counts.
  */
-static inline gsize count_plain(const char *text, gsize size, gboolean json)
+static inline guint64 find_other(guint64 bytes, gboolean json)
 {
 	const guint64 ones = G_GUINT64_CONSTANT(0x0101010101010101);
+	guint64 other = ((bytes - ones * 0x20) & ~bytes) | (bytes + ones) | bytes;
+
+	if (json) {
+		guint64 quote = bytes ^ ones * '"', slash = bytes ^ ones * '\\';
+
+		other |= ((quote - ones) & ~quote) | ((slash - ones) & ~slash);
+	}
+	return other & ones * 0x80;
+}
+
+/* Fewer than 8 bytes, and behind them what is printable. */
+static inline guint64 load_few(const char *text, gsize size)
+{
+	guint64 bytes = G_GUINT64_CONSTANT(0x2020202020202020);
+	guint32 low, high;
+
+	if (size >= 4) {
+		memcpy(&low, text, 4);
+		memcpy(&high, text + size - 4, 4);
+		low = GUINT32_FROM_LE(low);
+		high = GUINT32_FROM_LE(high);
+		return bytes << 8 * size | (guint64)high << 8 * (size - 4) | low;
+	}
+	bytes <<= 8 * size;
+	for (gsize i = 0; i < size; i++)
+		bytes |= (guint64)(guchar)text[i] << 8 * i;
+	return bytes;
+}
+
+/* How many bytes from the start are printable ASCII, and none of `"` and `\\` if `json` is set. */
+static inline gsize count_plain(const char *text, gsize size, gboolean json)
+{
+	guint64 bytes, other;
 	gsize at = 0;
 
 	for (; size - at >= 8; at += 8) {
-		guint64 bytes, other;
-
 		memcpy(&bytes, text + at, 8);
-		bytes = GUINT64_FROM_LE(bytes);
-		other = ((bytes - ones * 0x20) & ~bytes) | (bytes + ones) | bytes;
-		if (json) {
-			guint64 quote = bytes ^ ones * '"', slash = bytes ^ ones * '\\';
-
-			other |= ((quote - ones) & ~quote) | ((slash - ones) & ~slash);
-		}
-		other &= ones * 0x80;
+		other = find_other(GUINT64_FROM_LE(bytes), json);
 		if (other)
 			return at + (gsize)__builtin_ctzll(other) / 8;
 	}
-	for (; at < size; at++) {
-		guchar c = (guchar)text[at];
-
-		if (c < 0x20 || c >= 0x7f || (json && (c == '"' || c == '\\')))
-			break;
-	}
-	return at;
+	if (at == size)
+		return size;
+	other = find_other(load_few(text + at, size - at), json);
+	return other ? at + (gsize)__builtin_ctzll(other) / 8 : size;
 }
 
 void rs_trace_append_escaped(GString *out, const char *text, gsize size, const char *keep)

@@ -106,8 +106,10 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
 /* For each call that reads. What was cancelled before goes on. */
 static inline void begin(RsTraceReader *reader, GCancellable *cancellable)
 {
-	g_clear_error(&reader->shared.stopped);
-	if (!g_set_object(&reader->cancellable, cancellable))
+	if (reader->shared.stopped)
+		g_clear_error(&reader->shared.stopped);
+	/* For each record, so without a call as a rule. */
+	if (reader->cancellable == cancellable || !g_set_object(&reader->cancellable, cancellable))
 		return;
 	for (guint i = 0; i < reader->inputs->len; i++)
 		rs_trace_file_set_cancellable(rs_trace_reader_nth(reader, i)->file, cancellable);

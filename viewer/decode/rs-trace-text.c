@@ -39,9 +39,9 @@ static void append_number(GString *out, const RsTracePrintStep *step, const char
 		fill = 0;
 	}
 	rs_append_fill(out, ' ', left ? 0 : fill);
-	g_string_append(out, prefix);
+	rs_append_text(out, prefix);
 	rs_append_fill(out, '0', zeros);
-	g_string_append_len(out, digits, (gssize)n_digits);
+	rs_append_bytes(out, digits, n_digits);
 	rs_append_fill(out, ' ', left ? fill : 0);
 }
 
@@ -140,10 +140,15 @@ static void append_raw(GString *out, const char *text, gsize size)
 static void append_cut_field(GString *out, const RsTracePrintStep *step,
 			     const RsTraceRecord *record)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
+	const gsize start = out->len;
+	char text[RS_TRACE_PRINT_WIDTH_MAX];
+	gsize size;
 
-	rs_trace_append_field(text, step->field, record->payload, record->size, append_raw);
-	append_plain(out, text->str, MIN(text->len, (gsize)step->precision));
+	rs_trace_append_field(out, step->field, record->payload, record->size, append_raw);
+	size = MIN(out->len - start, MIN((gsize)step->precision, sizeof(text)));
+	memcpy(text, out->str + start, size);
+	g_string_truncate(out, start);
+	append_plain(out, text, size);
 }
 
 /* Pads what was appended since `start`. The width counts the characters that are shown. */
@@ -329,9 +334,11 @@ static char *put_time(char *at, guint64 ns, RsTraceTextStyle style)
 /* Right-aligned, like ftrace. */
 static void append_comm(GString *out, const char *comm)
 {
+	static const char blanks[] = "                ";
 	gsize start = out->len, length = strlen(comm);
 
-	rs_append_fill(out, ' ', length < COMM_WIDTH ? COMM_WIDTH - length : 0);
+	G_STATIC_ASSERT(sizeof(blanks) - 1 == COMM_WIDTH);
+	rs_append_bytes(out, blanks, length < COMM_WIDTH ? COMM_WIDTH - length : 0);
 	append_plain(out, comm, length);
 	/* Escapes made the name longer, so take away as many blanks. */
 	if (out->len - start > COMM_WIDTH && length < COMM_WIDTH)
@@ -351,21 +358,17 @@ static void append_head(GString *out, const RsTraceRecord *record, RsTraceTextSt
 	at = rs_put_decimal(at, record->pid);
 	while (at < start + 7)
 		*at++ = ' ';
-	*at++ = ' ';
-	*at++ = '[';
+	at = rs_put_bytes(at, " [", 2);
 	at = put_padded(at, record->ring, 3, '0');
-	*at++ = ']';
-	*at++ = ' ';
+	at = rs_put_bytes(at, "] ", 2);
 	rs_trace_text_flags(record->context, at);
 	at += 5;
 	*at++ = ' ';
 	if (time)
-		at = (char *)memcpy(at, time, size) + size;
+		at = rs_put_bytes(at, time, size);
 	else
 		at = put_time(at, record->ns, style);
-	*at++ = ':';
-	*at++ = ' ';
-	rs_append_done(out, at);
+	rs_append_done(out, rs_put_bytes(at, ": ", 2));
 }
 
 const char *rs_trace_text_source(const RsTraceRecord *record, RsTraceTextStyle style)
