@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/attach_domain.h"
+#include "cli/figures.h"
+#include "cli/stat_cost.h"
 #include "cli/verb.h"
 
 #include <inttypes.h>
@@ -55,12 +57,18 @@ static void print_native(GVariant *t)
 	putchar('\n');
 }
 
-/* What differs from other agents, for who wonders about the figures. */
-static void print_bridge(GVariant *t)
+/* Pages of another tracer are no events. */
+static bool is_bridge(GVariant *t)
 {
 	gboolean bridge = FALSE;
 
-	if (g_variant_lookup(t, "bridge", "b", &bridge) && bridge)
+	return g_variant_lookup(t, "bridge", "b", &bridge) && bridge;
+}
+
+/* What differs from other agents, for who wonders about the figures. */
+static void print_bridge(GVariant *t)
+{
+	if (is_bridge(t))
 		printf("bridge:      of ftrace, which is slower than the module. ENTRIES are pages "
 		       "of many events\n");
 }
@@ -155,9 +163,29 @@ static void print_pause(GVariant *t)
 		       (double)number(t, "pause_total_ns") / 1e3);
 }
 
-/* Of one `source`, or of the only one that the session has (NULL). */
+/* "cost:        0.312 % of a CPU (120000 events/s x 26.0 ns); paused for 80.00 us in all" */
+static void print_cost(GVariant *t, const struct rs_cli_cost *cost)
+{
+	const uint64_t paused_ns = number(t, "pause_total_ns");
+	g_autoptr(GString) paused = g_string_new(NULL);
+
+	if (!cost || is_bridge(t))
+		return;
+	rs_cli_append_span(paused, (double)paused_ns);
+	if (cost->share >= 0)
+		printf("cost:        %.3g %% of a CPU (%.0f events/s x %.1f ns)", cost->share * 100,
+		       cost->rate, cost->event_ns);
+	else
+		printf("cost:        %.0f events/s; what one takes there is not known", cost->rate);
+	if (paused_ns)
+		printf("; paused for %s in all\n", paused->str);
+	else
+		printf("; no pause\n");
+}
+
+/* Of one `source`, or of the only one that the session has (NULL). `cost` may be NULL. */
 static void print_text(const char *session, const char *source, const char *of, GVariant *t,
-		       GVariant *cpus)
+		       GVariant *cpus, const struct rs_cli_cost *cost)
 {
 	const char *what = source ? "source" : "session";
 	g_autofree char *shown = rs_trace_escape(source ? source : session, -1, NULL);
@@ -175,6 +203,7 @@ static void print_text(const char *session, const char *source, const char *of, 
 	printf("patches:     %" PRIu64 " in %" PRIu64 " batch%s\n", number(t, "patches"),
 	       number(t, "patch_batches"), rs_cli_plural(number(t, "patch_batches"), "es"));
 	print_pause(t);
+	print_cost(t, cost);
 	print_exits(number(t, "exits"), number(t, "kvm_exits"));
 	printf("hypercalls:  %" PRIu64 ", %" PRIu64 " bad, %" PRIu64 " answered too late\n",
 	       number(t, "hypercalls"), number(t, "bad_hypercalls"), number(t, "late_answers"));
@@ -206,6 +235,25 @@ static void add_dict(JsonBuilder *b, GVariant *dict)
 		rs_cli_add_variant(b, name, value);
 }
 
+static void add_real(JsonBuilder *b, const char *name, double value)
+{
+	json_builder_set_member_name(b, name);
+	json_builder_add_double_value(b, value);
+}
+
+static void add_cost(JsonBuilder *b, GVariant *t, const struct rs_cli_costs *costs, guint32 number)
+{
+	struct rs_cli_cost cost;
+
+	if (is_bridge(t) || !rs_cli_costs_of(costs, number, &cost))
+		return;
+	add_real(b, "rate", cost.rate);
+	if (cost.share < 0)
+		return;
+	add_real(b, "event_ns", cost.event_ns);
+	add_real(b, "cost", cost.share);
+}
+
 static void add_cpus(JsonBuilder *b, GVariant *cpus)
 {
 	json_builder_set_member_name(b, "cpus");
@@ -231,7 +279,8 @@ static gboolean ask(RsDBusSession1 *session, guint32 number, GVariant **totals, 
 					       cpus, NULL, error);
 }
 
-static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray *sources)
+static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray *sources,
+			const struct rs_cli_costs *costs)
 {
 	g_autoptr(RsTraceRundirEntry) entry =
 		rs_trace_rundir_find(rs_dbus_session1_get_name(session), NULL);
@@ -251,12 +300,14 @@ static void add_sources(JsonBuilder *b, RsDBusSession1 *session, const GPtrArray
 		if (!source->joined)
 			rs_cli_add_domain(b, entry, source->number);
 		add_dict(b, totals);
+		add_cost(b, totals, costs, source->number);
 		json_builder_end_object(b);
 	}
 	json_builder_end_array(b);
 }
 
-static int print_json(RsDBusSession1 *session, const GPtrArray *sources)
+static int print_json(RsDBusSession1 *session, const GPtrArray *sources,
+		      const struct rs_cli_costs *costs)
 {
 	g_autoptr(GVariant) totals = NULL, cpus = NULL;
 	g_autoptr(JsonBuilder) b = json_builder_new();
@@ -269,20 +320,23 @@ static int print_json(RsDBusSession1 *session, const GPtrArray *sources)
 	json_builder_add_string_value(b, rs_dbus_session1_get_name(session));
 	add_dict(b, totals);
 	add_cpus(b, cpus);
-	add_sources(b, session, sources);
+	add_sources(b, session, sources, costs);
 	json_builder_end_object(b);
 	rs_cli_print_json(b);
 	return RS_CLI_OK;
 }
 
 /* Prints one source's figures as those of the session. If there are several, prints each one's. */
-static int print_all(RsDBusSession1 *session, const GPtrArray *sources)
+static int print_all(RsDBusSession1 *session, const GPtrArray *sources,
+		     const struct rs_cli_costs *costs)
 {
 	for (guint i = 0; i < sources->len; i++) {
 		const RsTraceClientSource *source = sources->pdata[i];
 		g_autoptr(GVariant) totals = NULL, cpus = NULL;
 		g_autoptr(GError) error = NULL;
-		bool alone = sources->len == 1;
+		const bool alone = sources->len == 1;
+		struct rs_cli_cost cost;
+		bool has_cost;
 
 		if (!ask(session, source->number, &totals, &cpus, &error)) {
 			if (alone)
@@ -291,8 +345,9 @@ static int print_all(RsDBusSession1 *session, const GPtrArray *sources)
 		}
 		if (!alone && i)
 			putchar('\n');
+		has_cost = rs_cli_costs_of(costs, source->number, &cost);
 		print_text(rs_dbus_session1_get_name(session), alone ? NULL : source->name,
-			   source->kernel, totals, cpus);
+			   source->kernel, totals, cpus, has_cost ? &cost : NULL);
 	}
 	return RS_CLI_OK;
 }
@@ -307,6 +362,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		{0}};
 	g_autoptr(RsDBusSession1) session = NULL;
 	g_autoptr(GPtrArray) sources = NULL;
+	g_autoptr(RsCliCosts) costs = NULL;
 	GError *error = NULL;
 	int code;
 
@@ -320,7 +376,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	sources = rs_trace_client_sources(session, &error);
 	if (!sources)
 		return rs_cli_fail_gerror(error);
-	return json ? print_json(session, sources) : print_all(session, sources);
+	costs = rs_cli_costs_take(session, sources);
+	return json ? print_json(session, sources, costs) : print_all(session, sources, costs);
 }
 
 const struct rs_verb rs_verb_stat = {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* `ringside top`: what is recorded now, what is lost, and what it costs. */
-#include "cli/event_cost.h"
 #include "cli/live.h"
 #include "cli/screen.h"
+#include "cli/stat_cost.h"
 #include "cli/top.h"
+#include "machine/event_cost.h"
 
 #include <string.h>
 
-#define BLOCK_ROWS 20u    /* of a block, if nothing else was asked for */
-#define ASKED_SOURCES 64u /* how many are asked for their pauses in each interval */
+#define BLOCK_ROWS 20u /* of a block, if nothing else was asked for */
 
 struct top {
 	RsTraceTop *model; /* the pump's thread has it while there is one */
 	struct rs_top_view view;
 	bool json, help;
 	GCancellable *cancellable;
-	guint asked;       /* calls without an answer */
+	bool asked;        /* and there is no answer yet */
 	GMutex lock;       /* of the costs: the pump's thread asks */
 	GHashTable *costs; /* number of a source → a double */
 };
@@ -71,50 +71,48 @@ static void come(const RsTraceClientSource *source, void *data)
 	g_mutex_unlock(&top->lock);
 }
 
-struct asking {
-	struct top *top;
-	guint32 number;
-};
+static void take_each(struct top *top, GVariant *each)
+{
+	for (gsize i = 0; i < g_variant_n_children(each); i++) {
+		g_autoptr(GVariant) row = g_variant_get_child_value(each, i);
+		struct rs_top_source *source;
+		guint32 number = 0;
+
+		g_variant_lookup(row, "source_number", "u", &number);
+		source = g_hash_table_lookup(top->view.sources, GUINT_TO_POINTER(number));
+		if (source)
+			g_variant_lookup(row, "pause_total_ns", "t", &source->paused_ns);
+	}
+}
 
 static void on_stat(GObject *object, GAsyncResult *result, gpointer data)
 {
-	struct asking *asking = data;
-	struct top *top = asking->top;
-	g_autoptr(GVariant) totals = NULL;
-	struct rs_top_source *source;
-	guint64 paused;
+	struct top *top = data;
+	g_autoptr(GVariant) totals = NULL, each = NULL;
 
 	if (rs_dbus_session1_call_stat_finish((RsDBusSession1 *)object, &totals, NULL, result,
 					      NULL)) {
-		source = g_hash_table_lookup(top->view.sources, GUINT_TO_POINTER(asking->number));
-		if (source && g_variant_lookup(totals, "pause_total_ns", "t", &paused))
-			source->paused_ns = paused;
+		each = g_variant_lookup_value(totals, "each", G_VARIANT_TYPE("aa{sv}"));
+		if (each)
+			take_each(top, each);
 		top->view.frozen = rs_cli_says_frozen(totals);
 	}
-	top->asked--;
-	g_free(asking);
+	top->asked = false;
 }
 
-/* The answers come when they come: a session that is stopped must not hold the page up. */
+/*
+ * One call for all sources. The answer comes when it comes: a session that is stopped must not hold
+ * the page up.
+ */
 static void tick(RsDBusSession1 *session, void *data)
 {
 	struct top *top = data;
-	GHashTableIter iter;
-	gpointer number;
 
 	top->view.paused = rs_cli_is_paused(session);
 	if (top->asked)
 		return;
-	g_hash_table_iter_init(&iter, top->view.sources);
-	while (top->asked < ASKED_SOURCES && g_hash_table_iter_next(&iter, &number, NULL)) {
-		struct asking *asking = g_new0(struct asking, 1);
-
-		asking->top = top;
-		asking->number = GPOINTER_TO_UINT(number);
-		top->asked++;
-		rs_dbus_session1_call_stat(session, rs_trace_client_source(asking->number),
-					   top->cancellable, on_stat, asking);
-	}
+	top->asked = true;
+	rs_dbus_session1_call_stat(session, rs_cli_stat_each(), top->cancellable, on_stat, top);
 }
 
 /* ---- what the user does ---- */
@@ -188,7 +186,7 @@ static int watch(RsDBusSession1 *session, const struct rs_cli_live *live, struct
 	struct rs_error err = {0};
 	int code;
 
-	if (rs_cli_event_cost(&top->view.event_ns, &err)) {
+	if (rs_event_cost(&top->view.event_ns, &err)) {
 		top->view.event_ns = -1;
 		rs_cli_fail(0, "the cost of an event could not be measured: %s", err.message);
 	}

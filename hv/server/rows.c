@@ -454,7 +454,22 @@ static void add_stat_of_one(GVariantBuilder *b, const struct rs_source *source,
 	add_u64(b, "applied_generation", s->applied_generation);
 }
 
-GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *s)
+void rs_row_add_each(GVariantBuilder *all, const struct rs_source *source,
+		     const struct rs_source_stat *s)
+{
+	GVariantBuilder b;
+
+	g_variant_builder_init(&b, G_VARIANT_TYPE_VARDICT);
+	add_source(&b, source);
+	add_u64(&b, "patch_batches", s->batches);
+	add_u64(&b, "pause_total_ns", s->pause_total_ns);
+	add_u64(&b, "written", s->written);
+	add_u64(&b, "dropped", s->dropped);
+	g_variant_builder_add_value(all, g_variant_builder_end(&b));
+}
+
+GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *s,
+		      GVariant *each)
 {
 	GVariantBuilder b;
 
@@ -491,6 +506,8 @@ GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_sta
 	add_u64(&b, "late_answers", s->late_answers);
 	add_u64(&b, "turned_away", s->turned_away);
 	add_u64(&b, "doorbells", s->target.doorbells);
+	if (each)
+		add(&b, "each", each);
 	return g_variant_builder_end(&b);
 }
 

@@ -39,8 +39,15 @@ GVariant *rs_row_site(const struct rs_session_site *site);
 GVariant *rs_row_sites(const struct rs_session *session, uint64_t next);
 /* A row of ListProviders. */
 GVariant *rs_row_provider(const struct rs_session_provider *provider);
-/* The totals of Stat: of one source, or of the session if `source` is NULL. */
-GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat);
+/* A row of a source in the totals of Stat, if it is asked for each. */
+void rs_row_add_each(GVariantBuilder *all, const struct rs_source *source,
+		     const struct rs_source_stat *stat);
+/*
+ * The totals of Stat: of one source, or of the session if `source` is NULL. `each`: such rows;
+ * NULL: they were not asked for.
+ */
+GVariant *rs_row_stat(const struct rs_source *source, const struct rs_source_stat *stat,
+		      GVariant *each);
 /* A row of Threads. Its comm has a NUL. */
 GVariant *rs_row_thread(const struct rs_source *source, const struct rs_cmd_thread *thread);
 /* Threads' "more". */

@@ -259,12 +259,15 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 {
 	struct rs_server *server = data;
 	struct rs_source *source = NULL;
+	gboolean wants_each = FALSE;
 	struct rs_source_stat stat;
-	GVariantBuilder cpus;
+	GVariantBuilder cpus, each_of;
+	g_autoptr(GVariant) rows = NULL;
 
-	if (!rs_server_take_source(server, invocation, options, &source))
+	if (!rs_server_take_source_and(server, invocation, options, &source, "each", &wants_each))
 		return TRUE;
 	g_variant_builder_init(&cpus, G_VARIANT_TYPE("aa{sv}"));
+	g_variant_builder_init(&each_of, G_VARIANT_TYPE("aa{sv}"));
 	for (guint i = 0; i < rs_session_n_sources(server->session); i++) {
 		struct rs_source *each = rs_session_source(server->session, i);
 
@@ -272,10 +275,13 @@ static gboolean on_stat(RsDBusSession1 *object, GDBusMethodInvocation *invocatio
 			continue;
 		rs_source_stat(each, &stat);
 		rs_row_add_cpus(&cpus, each, &stat);
+		rs_row_add_each(&each_of, each, &stat);
 	}
 	if (!source)
 		rs_session_stat(server->session, &stat);
-	rs_dbus_session1_complete_stat(object, invocation, rs_row_stat(source, &stat),
+	rows = g_variant_ref_sink(g_variant_builder_end(&each_of));
+	rs_dbus_session1_complete_stat(object, invocation,
+				       rs_row_stat(source, &stat, wants_each ? rows : NULL),
 				       g_variant_builder_end(&cpus));
 	return TRUE;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Lines of text and JSON a second, on one core and by two threads: of the demo guest's mix of events, and of one event.
+"""Lines of text and JSON a second, on one core and by two threads.
 
     lines.py RINGSIDE MAKE_TRACE BENCH_LINES
 

@@ -19,7 +19,7 @@ HV_SIBLINGS = ("vmm", "qemu", "hosted", "host", "libvirt", "region", "patch", "n
 HV_MAY = {
     "hv/region": ("rs-trace-region.h", "rs-trace-mapping.h", "rs-trace-directory.h", "rs-trace-clock.h"),
     "hv/clock": ("rs-trace-clock.h", "rs-trace-region.h"),
-    "hv/machine": ("rs-trace-region.h",),
+    "hv/machine": ("rs-trace-region.h", "rs-trace-ring-info.h"),
     "hv/session": ("rs-trace-clock.h", "rs-trace-glob.h", "rs-trace-schema.h", "rs-trace-region.h",
                    "rs-trace-symbol-file.h", "rs-trace-table.h", "rs-trace-ring-info.h", "rs-trace-ring-change.h", "filter/filter.h",
                    "filter/nearest.h", "filter/rs-trace-event-glob.h"),

@@ -308,4 +308,20 @@ def test_readers():
     s.end(signal.SIGINT)
 
 
+def test_stat_says_the_cost():
+    running = start('dear', '-e', '*')
+    try:
+        source = rs.json('stat', '-s', 'dear')['sources'][0]
+        DOC.check('ringside stat: a source', source)
+        check(source['rate'] > 0 and source['event_ns'] > 0, f'events come: {source}')
+        check(abs(source['cost'] - source['rate'] * source['event_ns'] / 1e9) < 1e-6, 'cost is what they take')
+        line = next(line for line in rs('stat', '-s', 'dear').out.splitlines() if line.startswith('cost:'))
+        check(re.fullmatch(r'cost: +[\d.e+-]+ % of a CPU \(\d+ events/s x [\d.]+ ns\); 1 pause of [\d.]+ .?s together', line), line)
+        check(rs('disable', '-s', 'dear', '*').code == 0, 'all are off')
+        source = rs.json('stat', '-s', 'dear')['sources'][0]
+        check(source['rate'] == 0 and source['cost'] == 0 and source['patch_batches'] == 2, f'nothing comes: {source}')
+    finally:
+        running.end(signal.SIGTERM)
+
+
 run_tests([f for name, f in list(globals().items()) if name.startswith('test_')], sys.argv[3:])

@@ -57,8 +57,8 @@ gsize rs_trace_plain_char(const char *text, gsize size)
 }
 
 /*
- * Sets the highest bit of each byte that is not printable ASCII, or is `"` or `\\` if `json` is set.
- * Such a byte may set bits of those after it, too, so that only the lowest one counts.
+ * Sets the highest bit of each byte that is not printable ASCII, or that is `"` or `\\` if `json`
+ * is set. Such a byte may set bits of those after it, too, so that only the lowest one counts.
  */
 static inline guint64 find_other(guint64 bytes, gboolean json)
 {

@@ -683,6 +683,33 @@ static void test_sources(struct host *host)
 	g_assert_cmpuint(region->header.session_id, ==, host->other->region->header.session_id);
 }
 
+/* One answer about each of them, for who asks often. */
+static void test_each(struct host *host)
+{
+	g_autoptr(RsDBusSession1) c = connect_to(host);
+	g_autoptr(GVariant) totals = NULL, each = NULL, plain = NULL;
+	GVariantDict dict;
+
+	g_variant_dict_init(&dict, NULL);
+	g_variant_dict_insert(&dict, "each", "b", TRUE);
+	g_assert_true(rs_dbus_session1_call_stat_sync(c, g_variant_dict_end(&dict), &totals, NULL,
+						      NULL, NULL));
+	each = g_variant_lookup_value(totals, "each", G_VARIANT_TYPE("aa{sv}"));
+	g_assert_nonnull(each);
+	g_assert_cmpuint(g_variant_n_children(each), ==, 2);
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(GVariant) row = g_variant_get_child_value(each, i);
+		guint64 value;
+
+		g_assert_cmpuint(number_of(row, "source_number"), ==, i + 1);
+		g_assert_true(g_variant_lookup(row, "pause_total_ns", "t", &value));
+		g_assert_true(g_variant_lookup(row, "written", "t", &value));
+	}
+	g_assert_true(rs_dbus_session1_call_stat_sync(c, rs_trace_client_no_options(), &plain, NULL,
+						      NULL, NULL));
+	g_assert_null(g_variant_lookup_value(plain, "each", NULL));
+}
+
 /* What was asked for is done in one of two guests. */
 static void test_part(struct host *host)
 {
@@ -1203,6 +1230,7 @@ int main(int argc, char **argv)
 		{"/server/server/sites", test_sites, set_up_bulk},
 		{"/server/server/part", test_part, set_up_other},
 		{"/server/server/sources", test_sources, set_up_other},
+		{"/server/server/each", test_each, set_up_other},
 		{"/server/server/late", test_late, set_up_bulk},
 		{"/server/server/trigger", test_trigger, set_up_watched},
 		{"/server/server/format-parts", test_format_parts, set_up_many},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/event_cost.h"
+#include "machine/event_cost.h"
 
 #include "host/host.h"
 #include "region/regions.h"
@@ -58,7 +58,7 @@ static bool was_recorded(const RsTraceRegion *region)
 	return info.records == (uint64_t)ROUNDS * EVENTS;
 }
 
-int rs_cli_event_cost(double *ns, struct rs_error *err)
+int rs_event_cost(double *ns, struct rs_error *err)
 {
 	const struct rs_region_config config = {
 		.vcpus = 1,

@@ -3,8 +3,8 @@
  * What an event takes on this machine: measured, by this process's own agent. Guests and programs
  * run the same code. Thread: main.
  */
-#ifndef RS_HV_CLI_EVENT_COST_H
-#define RS_HV_CLI_EVENT_COST_H
+#ifndef RS_HV_MACHINE_EVENT_COST_H
+#define RS_HV_MACHINE_EVENT_COST_H
 
 #include "base/error.h"
 
@@ -13,6 +13,6 @@
  * process that serves no session: its agent is needed. Errors: as rs_region_create() and
  * rs_host_create().
  */
-int rs_cli_event_cost(double *ns, struct rs_error *err);
+int rs_event_cost(double *ns, struct rs_error *err);
 
 #endif
