@@ -21,6 +21,7 @@ static const struct rs_verb *const verbs[] = {
 	&rs_verb_ktrace, &rs_verb_kdump,    &rs_verb_engine,  &rs_verb_top,    &rs_verb_hist,
 	&rs_verb_stat,   &rs_verb_ring,     &rs_verb_pause,   &rs_verb_resume, &rs_verb_trigger,
 	&rs_verb_apply,  &rs_verb_inject,   &rs_verb_stop,    &rs_verb_test,   &rs_verb_view,
+	&rs_verb_bench,
 };
 
 static void print_help(FILE *to)

@@ -3,7 +3,7 @@
 
 #include "machine/event_cost.h"
 
-#define BETWEEN_US 200000 /* two looks */
+#define LOOK_US 50000 /* whether it is still wanted */
 
 struct rs_cli_costs {
 	double event_ns; /* negative: it could not be measured */
@@ -98,20 +98,21 @@ static double measure(void)
 	return -1;
 }
 
-struct rs_cli_costs *rs_cli_costs_take(RsDBusSession1 *session, const GPtrArray *sources)
+struct rs_cli_costs *rs_cli_costs_take(RsDBusSession1 *session, const GPtrArray *sources,
+				       gint64 between_us, const gint *stopped)
 {
 	struct rs_cli_costs *costs = NULL;
 	struct look first, last = {0};
-	gint64 left;
+	gint64 until;
 
 	if (!look(session, &first))
 		return NULL;
 	costs = g_new0(struct rs_cli_costs, 1);
 	costs->of = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	costs->event_ns = measure();
-	left = first.at_us + BETWEEN_US - g_get_monotonic_time();
-	if (first.on && left > 0)
-		g_usleep((gulong)left);
+	until = first.on ? first.at_us + between_us : 0;
+	while (g_get_monotonic_time() < until && !(stopped && g_atomic_int_get(stopped)))
+		g_usleep((gulong)MIN(LOOK_US, MAX(until - g_get_monotonic_time(), 0)));
 	if (!look(session, &last))
 		g_clear_pointer(&costs, rs_cli_costs_free);
 	for (guint i = 0; costs && i < sources->len; i++)

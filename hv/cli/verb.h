@@ -34,7 +34,7 @@ extern const struct rs_verb rs_verb_run, rs_verb_attach, rs_verb_prepare, rs_ver
 	rs_verb_ktrace, rs_verb_kdump, rs_verb_record, rs_verb_snapshot, rs_verb_report,
 	rs_verb_diff, rs_verb_export, rs_verb_engine, rs_verb_stat, rs_verb_ring, rs_verb_pause,
 	rs_verb_resume, rs_verb_trigger, rs_verb_apply, rs_verb_inject, rs_verb_stop, rs_verb_test,
-	rs_verb_top, rs_verb_hist, rs_verb_view;
+	rs_verb_top, rs_verb_hist, rs_verb_view, rs_verb_bench;
 
 /*
  * Parses a verb's options, which may stand anywhere. argv[0] is the verb's name. *argv becomes

@@ -376,7 +376,7 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 	sources = rs_trace_client_sources(session, &error);
 	if (!sources)
 		return rs_cli_fail_gerror(error);
-	costs = rs_cli_costs_take(session, sources);
+	costs = rs_cli_costs_take(session, sources, RS_CLI_COSTS_US, NULL);
 	return json ? print_json(session, sources, costs) : print_all(session, sources, costs);
 }
 

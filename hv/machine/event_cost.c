@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine/event_cost.h"
 
+#include "base/ticks.h"
 #include "host/host.h"
-#include "region/regions.h"
 #include "region/publish.h"
+#include "region/regions.h"
+
 #include <errno.h>
 #include <ringside/hypercall.h>
 #include <rs-trace-ring-info.h>
@@ -14,6 +16,12 @@
 #define IDS 128u
 #define FILTER_BYTES (64u << 10)
 #define DESC_BYTES (64u << 10)
+
+struct rs_event_meter {
+	RsTraceRegion *region;
+	struct rs_publisher *publisher;
+	struct rs_target *host;
+};
 
 static struct rs_publisher *enable_all(RsTraceRegion *region)
 {
@@ -32,33 +40,7 @@ static struct rs_publisher *enable_all(RsTraceRegion *region)
 	return publisher;
 }
 
-/* The best round: others are longer since something else ran meanwhile. */
-static double measure(struct rs_target *host)
-{
-	gint64 best = G_MAXINT64;
-
-	for (unsigned round = 0; round < ROUNDS; round++) {
-		const gint64 begun = g_get_monotonic_time();
-		gint64 took;
-
-		for (uint32_t i = 0; i < EVENTS; i++)
-			rs_host_tell_pause(host, 1, i, round);
-		took = g_get_monotonic_time() - begun;
-		best = MIN(best, took);
-	}
-	return (double)best * 1e3 / EVENTS;
-}
-
-/* All were recorded, so it was no emit that does nothing. */
-static bool was_recorded(const RsTraceRegion *region)
-{
-	RsTraceRingInfo info;
-
-	rs_trace_ring_info(region, 0, &info);
-	return info.records == (uint64_t)ROUNDS * EVENTS;
-}
-
-int rs_event_cost(double *ns, struct rs_error *err)
+int rs_event_meter_create(struct rs_event_meter **out, struct rs_error *err)
 {
 	const struct rs_region_config config = {
 		.vcpus = 1,
@@ -70,25 +52,101 @@ int rs_event_cost(double *ns, struct rs_error *err)
 		.hcall_channel = RS_CHANNEL_NONE,
 		.doorbell_channel = RS_CHANNEL_NONE,
 	};
-	struct rs_publisher *publisher;
-	struct rs_target *host;
-	RsTraceRegion *region;
+	struct rs_event_meter *meter = g_new0(struct rs_event_meter, 1);
+	int ret = rs_region_create(&config, &meter->region, err);
+
+	if (!ret)
+		ret = rs_host_create(
+			&(struct rs_host_config){meter->region->map, meter->region->size, 1},
+			&meter->host, err);
+	if (ret) {
+		rs_event_meter_destroy(meter);
+		return ret;
+	}
+	meter->publisher = enable_all(meter->region);
+	*out = meter;
+	return 0;
+}
+
+void rs_event_meter_destroy(struct rs_event_meter *meter)
+{
+	if (!meter)
+		return;
+	if (meter->publisher)
+		rs_publisher_destroy(meter->publisher);
+	if (meter->host)
+		meter->host->ops->destroy(meter->host);
+	rs_trace_region_free(meter->region);
+	g_free(meter);
+}
+
+const RsTraceRegion *rs_event_meter_region(const struct rs_event_meter *meter)
+{
+	return meter->region;
+}
+
+static uint64_t count_recorded(const struct rs_event_meter *meter)
+{
+	RsTraceRingInfo info;
+
+	rs_trace_ring_info(meter->region, 0, &info);
+	return info.records;
+}
+
+/* The best round: others are longer since something else ran meanwhile. */
+static double measure(struct rs_target *host)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		const uint64_t begun = rs_monotonic_ns();
+
+		for (uint32_t i = 0; i < EVENTS; i++)
+			rs_host_tell_pause(host, 1, i, round);
+		best = MIN(best, rs_monotonic_ns() - begun);
+	}
+	return (double)best / EVENTS;
+}
+
+static int set(struct rs_event_meter *meter, const struct rs_event_setting *setting,
+	       struct rs_error *err)
+{
+	int ret = rs_publisher_set_filter(meter->publisher, setting->id, setting->filter, err);
+
+	if (!ret)
+		ret = rs_publisher_set_enabled(meter->publisher, setting->id, !setting->off, err);
+	if (!ret)
+		rs_publisher_commit(meter->publisher);
+	return ret;
+}
+
+int rs_event_meter_take(struct rs_event_meter *meter, const struct rs_event_setting *setting,
+			double *ns, struct rs_error *err)
+{
+	const uint64_t all = (uint64_t)ROUNDS * EVENTS, before = count_recorded(meter);
+	const bool none = setting->off || setting->refuses;
 	double found;
-	int ret = rs_region_create(&config, &region, err);
+	int ret = setting->id ? set(meter, setting, err) : 0;
 
 	if (ret)
 		return ret;
-	ret = rs_host_create(&(struct rs_host_config){region->map, region->size, 1}, &host, err);
-	if (!ret) {
-		publisher = enable_all(region);
-		found = measure(host);
-		if (was_recorded(region))
-			*ns = found;
-		else
-			ret = rs_error_set(err, EIO, "the events were not recorded");
-		rs_publisher_destroy(publisher);
-		host->ops->destroy(host);
-	}
-	rs_trace_region_free(region);
+	found = measure(meter->host);
+	/* Else it was an emit that does something else. */
+	if (count_recorded(meter) - before != (none ? 0 : all))
+		return rs_error_set(err, EIO, "the events were %srecorded", none ? "" : "not ");
+	*ns = found;
+	return 0;
+}
+
+int rs_event_cost(double *ns, struct rs_error *err)
+{
+	const struct rs_event_setting plain = {0};
+	struct rs_event_meter *meter;
+	int ret = rs_event_meter_create(&meter, err);
+
+	if (ret)
+		return ret;
+	ret = rs_event_meter_take(meter, &plain, ns, err);
+	rs_event_meter_destroy(meter);
 	return ret;
 }

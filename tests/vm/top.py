@@ -324,4 +324,63 @@ def test_stat_says_the_cost():
         running.end(signal.SIGTERM)
 
 
+def bench(*args, code=0):
+    """Figures by name: [(source, value)], and what was said."""
+    r = rs('bench', '--json', '--duration', '0.5', *args)
+    check(r.code == code, f'bench {args}: {r.code} {r.err}')
+    figures = {}
+    for row in map(json.loads, r.out.splitlines()):
+        DOC.check('ringside bench', row)
+        figures.setdefault(row['bench'], []).append((row.get('source'), row['value']))
+    return figures, r.err
+
+
+MACHINE = {'counter', 'counter_store', 'off', 'event', 'reject', 'accept', 'text_lines', 'json_lines'}
+SESSION = {'events', 'enable_one', 'pause_one', 'enable_all', 'pause_all', 'disable_all', 'rate', 'cost'}
+
+
+def test_bench():
+    figures, _ = bench()
+    check(set(figures) == MACHINE and all(source is None for [(source, _)] in figures.values()), f'the machine: {figures}')
+    one = {name: values[0][1] for name, values in figures.items()}
+    check(0 <= one['off'] < one['event'] and 0 < one['reject'] < one['accept'], f'in their order: {one}')
+    figures, _ = bench('--hosted', PROGRAM, '600')
+    check(set(figures) == MACHINE | SESSION, f'and a program: {figures}')
+    check(figures['events'][0][1] == len(EVENTS) and figures['rate'][0][1] > 0, 'its events come')
+    check(figures['rate'][0][0] == 'hosted-demo' and figures['cost'][0][1] > 0, 'and cost something')
+    check(not [s for s in rs.sessions() if s['name'].startswith('bench-')], 'it was stopped')
+
+
+def test_bench_of_a_session():
+    running = start('benched')
+    try:
+        figures, said = bench('benched', '-e', 'sort:*')
+        check(figures['events'] == [('benched', 1)] and not said, f'one event: {figures}')
+        check(rs.json('stat', '-s', 'benched')['events_enabled'] == 0, 'it is off again')
+        check(rs('enable', '-s', 'benched', 'sort:*').code == 0, 'it is on')
+        figures, said = bench('benched')
+        check('on for others' in said and rs.json('stat', '-s', 'benched')['events_enabled'] == 1, f'and stays on: {said}')
+        p = rs.start('bench', '--duration', '60', '--json', 'benched', stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        while b'disable_all' not in p.stdout.readline():
+            pass
+        wait_for('all to be on', lambda: rs.json('stat', '-s', 'benched')['events_enabled'] == len(EVENTS))
+        p.send_signal(signal.SIGINT)
+        check(p.wait(PATIENCE) == -signal.SIGINT, 'Ctrl-C ends it')
+        p.stdout.close()
+        check(rs.json('stat', '-s', 'benched')['events_enabled'] == 1, 'and all is off that was')
+        bench('benched', '-e', 'nix:*', code=3)
+    finally:
+        running.end(signal.SIGTERM)
+
+
+def test_mistakes_of_bench():
+    for args, code in [(['nix'], 3), (['--hosted'], 2), (['--duration', '0'], 2), (['--duration', '61'], 2),
+                       (['--demo', 'nix'], 2), (['--hosted', '/bin/true'], 1), (['--nix'], 2)]:
+        r = rs('bench', *args)
+        check((r.code == code or code == 1 and r.code) and r.err, f'{args}: {r.code} {r.err}')
+    with open('/dev/full', 'w', encoding='ascii') as full:
+        r = subprocess.run([RINGSIDE, 'bench'], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    check(r.returncode == 1 and r.stderr.count('No space') == 1, f'a full disk: {r.stderr}')
+
+
 run_tests([f for name, f in list(globals().items()) if name.startswith('test_')], sys.argv[3:])

@@ -36,7 +36,7 @@ typedef struct {
 	GMutex lock OWN_LINE;    /* of all that follows */
 	GCond changed;
 	guint n_waiting; /* for it: who wakes nobody need not ask the kernel to */
-	Batch *batches; /* each is free, or has a number: it is the one at number % n_batches */
+	Batch *batches;  /* each is free, or has a number: it is the one at number % n_batches */
 	guint n_batches;
 	guint64 next;    /* the number of the batch that is filled next */
 	guint64 written; /* all before this one have been written */

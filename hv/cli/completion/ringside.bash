@@ -168,7 +168,7 @@ _ringside()
 	-*) COMPREPLY=($(compgen -W "$(_ringside_options "$verb")" -- "$cur")); return ;;
 	esac
 	case $verb in
-	view)
+	view | bench)
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$(ringside ps -q 2>/dev/null)" -- "$cur"))
 		;;
