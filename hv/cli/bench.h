@@ -31,7 +31,8 @@ void rs_bench_share(struct rs_bench *bench, const char *key, const char *what, d
 int rs_bench_machine(struct rs_bench *bench);
 /*
  * The session: how long it takes to switch one of the events and all of them, what comes in so many
- * seconds, and what that costs. `fresh`: its events may still be to come. Events that are on for somebody else stay on, and are measured so.
+ * seconds, and what that costs. `fresh`: its events may still be to come. Events that are on for
+ * somebody else stay on, and are measured so.
  */
 int rs_bench_session(struct rs_bench *bench, RsDBusSession1 *session, bool fresh, const char *glob,
 		     double seconds);

@@ -23,9 +23,9 @@ typedef struct rs_cli_costs RsCliCosts; /* for g_autoptr() */
 #define RS_CLI_COSTS_US 200000 /* long enough for who waits for the answer */
 
 /*
- * Looks at the session, waits for so many us, and looks again. If no event is on it
- * does not wait: nothing comes. Nor does it once *stopped is not 0, if that is given. `sources`: RsTraceClientSource. NULL: the session has gone, or is
- * too old to say it.
+ * Looks at the session, waits for so many us, and looks again. If no event is on it does not wait:
+ * nothing comes. Nor does it once *stopped is not 0, if that is given. `sources`:
+ * RsTraceClientSource. NULL: the session has gone, or is too old to say it.
  */
 struct rs_cli_costs *rs_cli_costs_take(RsDBusSession1 *session, const GPtrArray *sources,
 				       gint64 between_us, const gint *stopped);

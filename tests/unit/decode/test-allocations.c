@@ -166,9 +166,9 @@ static void test_decode(gconstpointer way)
 static void test_counter(void)
 {
 	const guint64 before = calls;
-	g_autofree char *text = g_strdup("x");
 
-	g_assert_cmpuint(calls, >, before);
+	g_free(g_strdup("x"));
+	g_assert_cmpuint(calls, ==, before + 1);
 }
 
 int main(int argc, char **argv)
