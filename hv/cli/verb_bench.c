@@ -2,6 +2,7 @@
 /* `ringside bench`: what tracing takes on this machine, and of a guest or a program. */
 #include "cli/bench.h"
 
+#include "base/ticks.h"
 #include "cli/figures.h"
 #include "cli/json_line.h"
 
@@ -12,6 +13,7 @@
 
 #define SECONDS_USUAL 2.0
 #define SECONDS_MAX 60.0
+#define TIMES_MAX 100
 #define WIDTH 36 /* of what is measured */
 
 /* ---- figures ---- */
@@ -139,6 +141,7 @@ struct args {
 	gboolean json, demo;
 	char *glob, *accel, *name;
 	double seconds;
+	int times;      /* --times; 0: not given */
 	char **program; /* --hosted and all behind it; NULL: not given */
 };
 
@@ -159,6 +162,54 @@ static int bench_new(struct rs_bench *bench, const struct args *a, char **what)
 	g_clear_object(&session);
 	stop(self, name);
 	return code;
+}
+
+/* ns; 0: it failed, or no more is wanted. Its output is nobody's. */
+static uint64_t run_once(const struct args *a, const char *self, char **what, bool on)
+{
+	const GSpawnFlags flags = G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL;
+	const char *const first[] = {self, "run", "-q", "-o", "/dev/null"};
+	g_autoptr(GPtrArray) args = g_ptr_array_new();
+	const uint64_t begun = rs_monotonic_ns();
+	int status;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(first); i++)
+		g_ptr_array_add(args, (char *)first[i]);
+	if (on) {
+		g_ptr_array_add(args, (char *)"-e");
+		g_ptr_array_add(args, a->glob);
+	}
+	for (; *what; what++)
+		g_ptr_array_add(args, *what);
+	g_ptr_array_add(args, NULL);
+	if (!g_spawn_sync(NULL, (char **)args->pdata, NULL, flags, NULL, NULL, NULL, NULL, &status,
+			  NULL) ||
+	    !g_spawn_check_wait_status(status, NULL) || g_atomic_int_get(&stopped))
+		return 0;
+	return rs_monotonic_ns() - begun;
+}
+
+/* Runs to their ends, in turns with events off and on: the best of each. */
+static int bench_times(struct rs_bench *bench, const struct args *a, char **what)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
+
+	for (int i = 0; self && i < a->times; i++) {
+		for (unsigned on = 0; on < 2; on++) {
+			const uint64_t took = run_once(a, self, what, on);
+
+			if (!took)
+				return rs_cli_fail(RS_CLI_FAILED, "a run failed: see ringside run");
+			best[on] = MIN(best[on], took);
+		}
+	}
+	bench->title = "a run from its start to its end";
+	rs_bench_ns(bench, "run_off", "with events off", (double)best[0]);
+	rs_bench_ns(bench, "run_on", "with events on, and recorded", (double)best[1]);
+	rs_bench_share(bench, "run_ratio", "the second, of the first",
+		       (double)best[1] / (double)best[0]);
+	return RS_CLI_OK;
 }
 
 /* What `ringside run` is given. NULL: nothing is to be started. */
@@ -192,6 +243,8 @@ static int measure(const struct rs_verb *verb, struct args *a, int argc, char **
 	g_autoptr(RsDBusSession1) session = NULL;
 	int code = RS_CLI_OK;
 
+	if (!run && a->times)
+		return rs_cli_usage(verb, "--times is of what is started for it");
 	if (wants_session)
 		session = rs_cli_connect(verb, a->name, 0, &argc, argv, &code);
 	if (!code && !run && argc > 1)
@@ -204,7 +257,8 @@ static int measure(const struct rs_verb *verb, struct args *a, int argc, char **
 	if (!code && session)
 		code = rs_bench_session(&bench, session, false, a->glob, a->seconds);
 	if (!code && run)
-		code = bench_new(&bench, a, (char **)run->pdata);
+		code = a->times ? bench_times(&bench, a, (char **)run->pdata)
+				: bench_new(&bench, a, (char **)run->pdata);
 	return end_by_signal(code ? code : bench.code);
 }
 
@@ -218,6 +272,8 @@ static int check(const struct rs_verb *verb, const struct args *a, int argc)
 	if (targets > 1 || argc > 2)
 		return rs_cli_usage(verb,
 				    "one of a session, a kernel, --demo and --hosted PROGRAM");
+	if (a->times < 0 || a->times > TIMES_MAX)
+		return rs_cli_usage(verb, "--times is a number of runs, at most %d", TIMES_MAX);
 	if (a->program && !a->program[1])
 		return rs_cli_usage(verb, "--hosted: which program?");
 	return RS_CLI_OK;
@@ -249,6 +305,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "GLOB[,GLOB...]"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &a.seconds,
 		 "For so long events are counted (2)", "SECONDS"},
+		{"times", 0, 0, G_OPTION_ARG_INT, &a.times,
+		 "Run it to its end so often with events off, and as often with them on", "N"},
 		{"json", 'j', 0, G_OPTION_ARG_NONE, &a.json, "One JSON object a line", NULL},
 		{0}};
 	char **program = split(&argc, argv);

@@ -373,9 +373,18 @@ def test_bench_of_a_session():
         running.end(signal.SIGTERM)
 
 
+def test_bench_of_runs():
+    figures, _ = bench('--times', '2', '--hosted', PROGRAM, '1')
+    one = {name: values[0][1] for name, values in figures.items()}
+    check(set(one) == MACHINE | {'run_off', 'run_on', 'run_ratio'}, f'{one}')
+    check(min(one['run_off'], one['run_on']) > 1e7 and abs(one['run_ratio'] - one['run_on'] / one['run_off']) < 1e-6,
+          'a program to its end')
+
+
 def test_mistakes_of_bench():
     for args, code in [(['nix'], 3), (['--hosted'], 2), (['--duration', '0'], 2), (['--duration', '61'], 2),
-                       (['--demo', 'nix'], 2), (['--hosted', '/bin/true'], 1), (['--nix'], 2)]:
+                       (['--demo', 'nix'], 2), (['--hosted', '/bin/true'], 1), (['--nix'], 2),
+                       (['--times', '2'], 2), (['--times', '101', '--demo'], 2), (['--times', '1', '--hosted', '/bin/false'], 1)]:
         r = rs('bench', *args)
         check((r.code == code or code == 1 and r.code) and r.err, f'{args}: {r.code} {r.err}')
     with open('/dev/full', 'w', encoding='ascii') as full:
