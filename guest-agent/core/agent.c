@@ -219,7 +219,7 @@ static int attach(const struct rs_agent_config *config)
 	write_info(config, boot);
 	rs_providers_begin_boot();
 	rs_store_release(&rs_core.rings.count, rs_core.header.ring_count);
-	rs_store_release(&rs_emit_common.epoch, 
+	rs_store_release(&rs_emit_common.epoch,
 			 rs_core.plain ? rs_core.name_epoch : RS_EMIT_NO_EPOCH);
 	rs_store(&rs_event_generation, &rs_core.control->generation);
 	__atomic_add_fetch(&rs_event_changes, 1, __ATOMIC_RELEASE);

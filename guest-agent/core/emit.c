@@ -322,8 +322,9 @@ static inline bool wanted(struct rs_event *event, uint32_t *word, const uint64_t
 				       : judged != 0;
 }
 
-__attribute__((__noinline__)) uint32_t rs_emit_odd(struct rs_event *event, uint32_t control,
-						   const uint64_t *entry, uint32_t size)
+/* The caller of rs_emit_odd() is ours, too: that one jumps here. */
+static __attribute__((__noinline__)) uint32_t emit_odd(struct rs_event *event, uint32_t control,
+						       const uint64_t *entry, uint32_t size)
 {
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
@@ -334,9 +335,23 @@ __attribute__((__noinline__)) uint32_t rs_emit_odd(struct rs_event *event, uint3
 	if (!wanted(event, &control, entry, size, NULL, 0))
 		return 0;
 	if (rs_likely(!(control & RS_EVENT_STACK_MASK)))
-		return rs_load(&event->id);
+		return 1;
 	emit_from(frame, event, control, entry, size, NULL, 0);
 	return 0;
+}
+
+uint32_t rs_emit_odd(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size)
+{
+	const uint32_t more = control - RS_EVENT_ENABLED;
+	const struct rs_native_entry *native;
+
+	/* Nothing but a filter. */
+	if (rs_likely(!(more & RS_EVENT_STACK_MASK) && more)) {
+		native = rs_native_find(rs_load(&event->id), size);
+		if (rs_likely(native != NULL))
+			return rs_native_judge(native, entry);
+	}
+	return emit_odd(event, control, entry, size);
 }
 
 static inline __attribute__((always_inline)) void

@@ -11,7 +11,6 @@
 static const uint32_t no_words[1];
 struct rs_native_pool rs_native = {.words = no_words};
 
-typedef uint32_t (*judge_entry)(const void *entry);
 typedef uint32_t (*judge_input)(const void *entry, const struct rs_filter_input *input);
 
 /* What the code relies on. */
@@ -27,12 +26,6 @@ _Static_assert(sizeof(void *) != 8 ||
 	       "the input of native filters");
 _Static_assert(RS_EVENT_ENABLED == 1, "what a native filter returns is what rs_judge() returns");
 
-/* Text of the pool. It is the guest's own: not of the region, which others may write. */
-static inline uintptr_t native_code(const struct rs_native_entry *entry)
-{
-	return (uintptr_t)rs_native.pool + rs_load(&entry->code);
-}
-
 /* 0 or 1, or RS_JUDGE_OPEN: there is no code for it. */
 static uint32_t judge_native(uint32_t id, const struct rs_filter_input *input)
 {
@@ -40,10 +33,11 @@ static uint32_t judge_native(uint32_t id, const struct rs_filter_input *input)
 		rs_native_find(id, input->entry_size | RS_NATIVE_INPUT << RS_NATIVE_KIND_SHIFT);
 
 	if (entry && rs_load(&entry->dyn_count) <= input->dyn_count)
-		return ((judge_input)native_code(entry))(input->entry, input);
+		return ((judge_input)((uintptr_t)rs_native.pool + rs_load(&entry->code)))(
+			input->entry, input);
 	entry = rs_native_find(id, input->entry_size);
 	if (entry)
-		return ((judge_entry)native_code(entry))(input->entry);
+		return rs_native_judge(entry, input->entry);
 	return RS_JUDGE_OPEN;
 }
 
@@ -175,6 +169,6 @@ uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t
 	const struct rs_native_entry *native = rs_native_find(rs_load(&event->id), size);
 
 	if (rs_likely(native))
-		return ((judge_entry)native_code(native))(entry);
+		return rs_native_judge(native, entry);
 	return judge_program(event, control, entry, size);
 }

@@ -33,14 +33,23 @@ extern struct rs_native_pool rs_native;
 static inline const struct rs_native_entry *rs_native_find(uint32_t id, uint32_t shape)
 {
 	uint32_t number = rs_load(&rs_native.words[id]) - 1;
-	const struct rs_native_entry *entry;
+	const struct rs_native_entry *entry =
+		(const struct rs_native_entry *)rs_native.pool + number;
 
-	if (rs_unlikely(number >= rs_native.entries))
-		return NULL;
-	entry = (const struct rs_native_entry *)rs_native.pool + number;
 	/* `event` and `entry_size` at once. */
-	return rs_likely(rs_load((const uint32_t *)&entry->event) == (id | shape << 16)) ? entry
-											 : NULL;
+	if (rs_likely(number < rs_native.entries &&
+		      rs_load((const uint32_t *)&entry->event) == (id | shape << 16)))
+		return entry;
+	return NULL;
+}
+
+/* Runs the code of the kind FIELDS. It is text of the guest's own: not of the region, which others
+ * may write. 1: the event is to be recorded; else 0. */
+static inline uint32_t rs_native_judge(const struct rs_native_entry *native, const void *entry)
+{
+	uintptr_t code = (uintptr_t)rs_native.pool + rs_load(&native->code);
+
+	return ((uint32_t(*)(const void *))code)(entry);
 }
 
 #pragma GCC visibility pop

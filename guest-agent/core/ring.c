@@ -316,8 +316,8 @@ void rs_ring_resume(const struct rs_ring *ring)
 	word = rs_load(&state->word) ^ 1ull << (RS_WORD_RECORDS_SHIFT - 1);
 	rs_store(&state->page, (uint32_t)(word & ~RS_WORD_OFFSET_MASK));
 	rs_store(&state->index, ring->index);
-	rs_store(&state->ctl, (uint32_t)(((const uint8_t *)ring->ctl - rs_emit_common.region) /
-					 RS_RING_UNIT));
+	rs_store(&state->ctl,
+		 (uint32_t)(((const uint8_t *)ring->ctl - rs_emit_common.region) / RS_RING_UNIT));
 	rs_store(&state->wake_noticed, rs_load(&state->wake_seen));
 }
 

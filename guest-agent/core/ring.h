@@ -276,8 +276,8 @@ static inline uint32_t rs_stack_units(const struct rs_rings *rings, uint32_t uni
 static inline void rs_ring_know(const struct rs_ring *ring, enum rs_producers shared,
 				uint64_t known, const struct rs_ring_page *page)
 {
-	uint64_t units = (uint64_t)((const uint8_t *)page - rs_load(&rs_emit_common.region)) /
-			 RS_RING_UNIT;
+	uint64_t units =
+		(uint64_t)((const uint8_t *)page - rs_load(&rs_emit_common.region)) / RS_RING_UNIT;
 	uint64_t next = units << 32 | (uint32_t)(rs_load(&page->seq) << RS_WORD_PAGE_SHIFT);
 
 	if (rs_unlikely(next != known) && !(units >> 32))

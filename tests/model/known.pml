@@ -4,8 +4,8 @@
  * from a producer that did (docs/adr/0039-emitters.md). ring.pml and size.pml have the rest of the
  * protocol; here a switch of the page is one step, and each page may lie elsewhere.
  *
- * state.page has the low bits of the page's number, as the word has: WRAP pages here. A producer may
- * be stopped anywhere, but not while the ring goes through as many pages.
+ * state.page has the low bits of the page's number, as the word has: WRAP pages here. A producer
+ * may be stopped anywhere, but not while the ring goes through as many pages.
  *
  * The model asserts that who has moved the word knows where its page lies.
  *

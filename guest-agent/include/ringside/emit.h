@@ -136,7 +136,8 @@ static inline uint32_t rs_emit_index(enum rs_producers kind, const struct rs_rin
 }
 
 /*
- * Reserves a record of `words` 8-byte words of payload, at most RS_EMIT_WORDS. False: nothing has happened.
+ * Reserves a record of `words` 8-byte words of payload, at most RS_EMIT_WORDS. False: nothing has
+ * happened.
  * The functions are those of the port: constants, so that they are inlined.
  */
 static inline __attribute__((always_inline)) bool

@@ -46,8 +46,11 @@
  * where an event stands, nor field, hex, ptr, flags, array, chars, dynarray, string. TP_* may be.
  *
  * Cost: while the event is off, trace_*() is one 5-byte NOP, and its arguments are evaluated as any
- * function's are. While it is on, the NOP is a jump to a function out of line, which builds the
- * record on its stack. docs/performance.md has the times.
+ * function's are. While it is on, the NOP is a jump to a function out of line. Where the port has
+ * an rs_emit_port.h on the include path (bare metal, hosted) and no field is dynamic, that function
+ * writes the record into the ring itself: some 400 bytes of text for each event. Elsewhere, and in
+ * each file that defines RS_EMIT_SHARED, it builds the record on its stack and calls the agent:
+ * some 200 bytes, and 1 to 2 ns more. docs/performance.md has the times.
  *
  * trace_*() may be called from any context, nested in another one, at any time. While the agent is
  * not up it drops the event. It never blocks, allocates or leaves the guest.

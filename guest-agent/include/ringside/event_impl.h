@@ -163,12 +163,12 @@ void rs_emit_entry(struct rs_event *event, uint32_t control, const uint64_t *ent
 uint32_t rs_emit_call(struct rs_event *event, const uint64_t *args, uint32_t count);
 /*
  * For an event without dynamic fields that writes its records itself, but not this one, or not yet:
- * `control` asks for more, or is RS_EVENT_ENABLED and the fast path has refused. Returns the event's
- * id if the record is to be written. 0: the filter rejects it, or it has been written.
+ * `control` asks for more, or is RS_EVENT_ENABLED and the fast path has refused. 1: the record is
+ * to be written. 0: the filter rejects it, or it has been written.
  */
 uint32_t rs_emit_odd(struct rs_event *event, uint32_t control, const uint64_t *entry,
 		     uint32_t size);
-/* For such an event that no filter needs to judge any more, and that has no fast path of its own. */
+/* For such an event that has no fast path of its own, and that no filter needs to judge. */
 void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size);
 /*
  * As rs_emit_plain(), for an entry of 1..8 and of 9..16 bytes: most events. The entry is passed in
@@ -459,93 +459,94 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 		return rs_callback_unregister(callback);                                           \
 	}
 
-#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, args, assign, print_,         \
-			printed, ...)                                                               \
-	__extension__ struct rs_entry_##id_ {                                                       \
-		RS_NO_MEMBER                                                                        \
-		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                   \
-	} __attribute__((may_alias));                                                               \
-	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                        \
-			 "event " system_ ":" name_ " has too large an entry");                     \
-	RS_EACH(RS_SYMBOLS, id_, __VA_ARGS__)                                                       \
-	static const struct rs_field_info rs_fields_##id_[] = {                                     \
-		RS_EACH(RS_INFO, id_, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0}};         \
-	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=              \
-				 RS_MAX_FIELDS,                                                     \
-			 "event " system_ ":" name_ " has too many fields");                        \
-	static const struct rs_event_info rs_info_##id_ = {                                         \
-		system_,                                                                            \
-		name_,                                                                              \
-		print_,                                                                             \
-		printed,                                                                            \
-		rs_fields_##id_,                                                                    \
-		sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,                         \
-		sizeof(struct rs_entry_##id_),                                                      \
-		(keyword_),                                                                         \
-		(level_),                                                                           \
-	};                                                                                          \
-	struct rs_event rs_event_##id_                                                              \
-		__attribute__((section(RS_EVENTS_SECTION), used, visibility("hidden"))) = {         \
-			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};                \
-	__attribute__((__noinline__, cold)) static uint32_t rs_call_##id_ proto                     \
-	{                                                                                           \
-		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                     \
-                                                                                                    \
-		return rs_emit_call(&rs_event_##id_, rs_args,                                       \
-				    sizeof(rs_args) / sizeof(rs_args[0]) - 1);                      \
-	}                                                                                           \
-	RS_EMIT_SECTION __attribute__((__noinline__)) void rs_emit_##id_ proto                      \
-	{                                                                                           \
-		RS_EVENT_GUARD                                                                      \
-		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                             \
-		enum {                                                                              \
-			rs_own = RS_EMIT_OWN(sizeof(struct rs_entry_##id_), rs_dyn_count),          \
-			rs_bytes = 0 RS_EACH(RS_BYTES, id_, __VA_ARGS__)                            \
-		};                                                                                  \
-		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                     \
-		union {                                                                             \
-			struct rs_entry_##id_ entry;                                                \
-			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                    \
-				       (sizeof(struct rs_entry_##id_) == 0)];                       \
-		} rs_words;                                                                         \
-		/* If the code is the event's own, the compiler may keep the entry in registers. */ \
-		struct rs_entry_##id_ rs_entry;                                                     \
-		struct rs_entry_##id_ *const __entry = rs_own ? &rs_entry : &rs_words.entry;        \
-		struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                           \
-		uint32_t rs_at = sizeof(struct rs_entry_##id_), rs_id, rs_control;                  \
-                                                                                                    \
-		(void)__entry;                                                                      \
-		(void)rs_at;                                                                        \
-		if (rs_unlikely(rs_peek(&rs_event_##id_.state.callbacks) != NULL)) {                \
-			rs_control = rs_call_##id_ args;                                            \
-			rs_id = 0;                                                                  \
-		} else {                                                                            \
-			rs_id = rs_load_acquire(&rs_event_##id_.id);                                \
-			rs_control = rs_load(&rs_load(&rs_event_ctl)[rs_id]);                       \
-		}                                                                                   \
-		if (!(rs_control & RS_EVENT_ENABLED))                                               \
-			return;                                                                     \
-		if (rs_own)                                                                         \
-			__builtin_memset(&rs_entry, 0, sizeof(rs_entry));                           \
-		else                                                                                \
-			__builtin_memset(&rs_words, 0, sizeof(rs_words));                           \
-		if (rs_dyn_count > 0)                                                               \
-			__builtin_memset(__dyn, 0, sizeof(__dyn));                                  \
-		RS_OPEN assign;                                                                     \
-		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                              \
-		if (rs_own) {                                                                       \
-			RS_EVENT_WRITE(id_)                                                         \
-		} else if (rs_dyn_count > 0 || rs_control != RS_EVENT_ENABLED) {                    \
-			rs_emit_entry(&rs_event_##id_, rs_control, rs_words.words,                  \
-				      sizeof(rs_entry), rs_dyn_count > 0 ? __dyn : NULL,            \
-				      rs_dyn_count);                                                \
-		} else if (sizeof(rs_entry) - 1 < 8) {                                              \
-			rs_emit_8(&rs_event_##id_, rs_words.words, sizeof(rs_entry));               \
-		} else if (sizeof(rs_entry) - 1 < 16) {                                             \
-			rs_emit_16(&rs_event_##id_, rs_words.words, sizeof(rs_entry));              \
-		} else {                                                                            \
-			rs_emit_plain(&rs_event_##id_, rs_words.words, sizeof(rs_entry));           \
-		}                                                                                   \
+#define RS_EVENT_DEFINE(id_, system_, name_, level_, keyword_, proto, args, assign, print_,        \
+			printed, ...)                                                              \
+	__extension__ struct rs_entry_##id_ {                                                      \
+		RS_NO_MEMBER                                                                       \
+		RS_EACH(RS_MEMBER, , __VA_ARGS__)                                                  \
+	} __attribute__((may_alias));                                                              \
+	RS_STATIC_ASSERT(sizeof(struct rs_entry_##id_) <= RS_MAX_ENTRY_SIZE,                       \
+			 "event " system_ ":" name_ " has too large an entry");                    \
+	RS_EACH(RS_SYMBOLS, id_, __VA_ARGS__)                                                      \
+	static const struct rs_field_info rs_fields_##id_[] = {                                    \
+		RS_EACH(RS_INFO, id_, __VA_ARGS__){NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0}};        \
+	RS_STATIC_ASSERT(sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1 <=             \
+				 RS_MAX_FIELDS,                                                    \
+			 "event " system_ ":" name_ " has too many fields");                       \
+	static const struct rs_event_info rs_info_##id_ = {                                        \
+		system_,                                                                           \
+		name_,                                                                             \
+		print_,                                                                            \
+		printed,                                                                           \
+		rs_fields_##id_,                                                                   \
+		sizeof(rs_fields_##id_) / sizeof(struct rs_field_info) - 1,                        \
+		sizeof(struct rs_entry_##id_),                                                     \
+		(keyword_),                                                                        \
+		(level_),                                                                          \
+	};                                                                                         \
+	struct rs_event rs_event_##id_                                                             \
+		__attribute__((section(RS_EVENTS_SECTION), used, visibility("hidden"))) = {        \
+			0, 0, &rs_info_##id_, NULL, {NULL, 0, 0, NULL}, NULL, NULL};               \
+	__attribute__((__noinline__, cold)) static uint32_t rs_call_##id_ proto                    \
+	{                                                                                          \
+		const uint64_t rs_args[] = {RS_EACH(RS_ARG, , RS_OPEN args) 0};                    \
+                                                                                                   \
+		return rs_emit_call(&rs_event_##id_, rs_args,                                      \
+				    sizeof(rs_args) / sizeof(rs_args[0]) - 1);                     \
+	}                                                                                          \
+	RS_EMIT_SECTION __attribute__((__noinline__)) void rs_emit_##id_ proto                     \
+	{                                                                                          \
+		RS_EVENT_GUARD                                                                     \
+		enum { RS_EACH(RS_INDEX, , __VA_ARGS__) rs_dyn_count };                            \
+		enum {                                                                             \
+			rs_own = RS_EMIT_OWN(sizeof(struct rs_entry_##id_), rs_dyn_count),         \
+			rs_bytes = 0 RS_EACH(RS_BYTES, id_, __VA_ARGS__),                          \
+			rs_flat = rs_own && !(0 RS_EACH(RS_ARRAYS, , __VA_ARGS__))                 \
+		};                                                                                 \
+		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                    \
+		union {                                                                            \
+			struct rs_entry_##id_ entry;                                               \
+			uint64_t words[(sizeof(struct rs_entry_##id_) + 7) / 8 +                   \
+				       (sizeof(struct rs_entry_##id_) == 0)];                      \
+		} rs_words;                                                                        \
+		/* It may stay in registers: it has no arrays, and the code is its own. */         \
+		struct rs_entry_##id_ rs_entry;                                                    \
+		struct rs_entry_##id_ *const __entry = rs_flat ? &rs_entry : &rs_words.entry;      \
+		struct rs_dyn __dyn[rs_dyn_count > 0 ? rs_dyn_count : 1];                          \
+		uint32_t rs_at = sizeof(struct rs_entry_##id_), rs_id, rs_control;                 \
+                                                                                                   \
+		(void)__entry;                                                                     \
+		(void)rs_at;                                                                       \
+		if (rs_unlikely(rs_peek(&rs_event_##id_.state.callbacks) != NULL)) {               \
+			rs_control = rs_call_##id_ args;                                           \
+			rs_id = 0;                                                                 \
+		} else {                                                                           \
+			rs_id = rs_load_acquire(&rs_event_##id_.id);                               \
+			rs_control = rs_load(&rs_load(&rs_event_ctl)[rs_id]);                      \
+		}                                                                                  \
+		if (!(rs_control & RS_EVENT_ENABLED))                                              \
+			return;                                                                    \
+		if (rs_flat)                                                                       \
+			__builtin_memset(&rs_entry, 0, sizeof(rs_entry));                          \
+		else                                                                               \
+			__builtin_memset(&rs_words, 0, sizeof(rs_words));                          \
+		if (rs_dyn_count > 0)                                                              \
+			__builtin_memset(__dyn, 0, sizeof(__dyn));                                 \
+		RS_OPEN assign;                                                                    \
+		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
+		if (rs_own) {                                                                      \
+			RS_EVENT_WRITE(id_)                                                        \
+		} else if (rs_dyn_count > 0 || rs_control != RS_EVENT_ENABLED) {                   \
+			rs_emit_entry(&rs_event_##id_, rs_control, rs_words.words,                 \
+				      sizeof(rs_entry), rs_dyn_count > 0 ? __dyn : NULL,           \
+				      rs_dyn_count);                                               \
+		} else if (sizeof(rs_entry) - 1 < 8) {                                             \
+			rs_emit_8(&rs_event_##id_, rs_words.words, sizeof(rs_entry));              \
+		} else if (sizeof(rs_entry) - 1 < 16) {                                            \
+			rs_emit_16(&rs_event_##id_, rs_words.words, sizeof(rs_entry));             \
+		} else {                                                                           \
+			rs_emit_plain(&rs_event_##id_, rs_words.words, sizeof(rs_entry));          \
+		}                                                                                  \
 	}
 
 /* Whether an event's own code writes its records. */
@@ -570,10 +571,22 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 #define RS_BYTES_dynarray(id, T, name, extra) RS_BYTES_OF(id, name)
 #define RS_BYTES_string(id, name) RS_BYTES_OF(id, name)
 
+/* The items become the number of those that the compiler keeps in memory. */
+#define RS_ARRAYS(ctx, item) RS_DISPATCH(RS_ARRAYS_, ctx, RS_KIND_OF_##item)
+#define RS_ARRAYS_field(...)
+#define RS_ARRAYS_hex(...)
+#define RS_ARRAYS_ptr(...)
+#define RS_ARRAYS_enum(...)
+#define RS_ARRAYS_flags(...)
+#define RS_ARRAYS_array(...) +1
+#define RS_ARRAYS_chars(...) +1
+#define RS_ARRAYS_dynarray(...) +1
+#define RS_ARRAYS_string(...) +1
+
 #ifdef RS_EMIT_KIND
 /*
- * rs_entry becomes a record in the ring. What is needed behind the call is read again, so no register
- * must be saved for it. The asm keeps the compiler from saving one for a constant.
+ * rs_entry becomes a record in the ring. What is needed behind the call is read again, so no
+ * register must be saved for it. The asm keeps the compiler from saving one for a constant.
  */
 #define RS_EVENT_WRITE(id_)                                                                        \
 	const uint32_t rs_count = sizeof(rs_words) / 8 - (sizeof(rs_entry) == 0);                  \
@@ -584,21 +597,28 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 			   !rs_emit_reserve(RS_EMIT_KIND, rs_state = rs_emit_state(),              \
 					    rs_emit_region, rs_emit_mark, rs_emit_clock, rs_count, \
 					    &rs_place))) {                                         \
-		__builtin_memset(&rs_words, 0, sizeof(rs_words));                                  \
-		rs_words.entry = rs_entry;                                                         \
-		rs_id = rs_emit_odd(&rs_event_##id_, rs_control, rs_words.words,                   \
-				    sizeof(rs_entry));                                             \
+		if (rs_flat) {                                                                     \
+			__builtin_memset(&rs_words, 0, sizeof(rs_words));                          \
+			rs_words.entry = rs_entry;                                                 \
+		}                                                                                  \
+		if (!rs_emit_odd(&rs_event_##id_, rs_control, rs_words.words, sizeof(rs_entry)))   \
+			return;                                                                    \
+		rs_id = rs_load(&rs_event_##id_.id);                                               \
 		if (!rs_id)                                                                        \
 			return;                                                                    \
 		__asm__("" : "=r"(rs_control) : "0"(RS_EVENT_ENABLED));                            \
-		rs_entry = rs_words.entry;                                                         \
+		if (rs_flat)                                                                       \
+			rs_entry = rs_words.entry;                                                 \
 	}                                                                                          \
 	rs_emit_head(&rs_place, rs_id, sizeof(rs_entry));                                          \
 	/* Holes between the fields, and behind the last one, are zeroes. */                       \
 	for (uint32_t rs_i = rs_bytes == sizeof(rs_entry) ? sizeof(rs_entry) / 8 : 0;              \
-	     (rs_bytes % 8 || rs_bytes != sizeof(rs_entry)) && rs_i < rs_count; rs_i++)            \
+	     rs_flat && (rs_bytes % 8 || rs_bytes != sizeof(rs_entry)) && rs_i < rs_count; rs_i++) \
 		rs_store(rs_place.at + 1 + rs_i, 0);                                               \
-	*(struct rs_entry_##id_ *)(rs_place.at + 1) = rs_entry;                                    \
+	if (rs_flat)                                                                               \
+		*(struct rs_entry_##id_ *)(rs_place.at + 1) = rs_entry;                            \
+	for (uint32_t rs_i = 0; !rs_flat && rs_i < rs_count; rs_i++)                               \
+		rs_store(rs_place.at + 1 + rs_i, rs_words.words[rs_i]);                            \
 	rs_emit_commit(RS_EMIT_KIND, rs_state, &rs_place);
 #endif
 

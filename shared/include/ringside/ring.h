@@ -133,7 +133,8 @@ struct rs_ring_state {      /* G; each ring's on cache lines of its own */
 	/*
 	 * The agent's own, since 1.4: what its fast path would otherwise work out for each record.
 	 * Nobody else need look. `page`: bits 0..31 are those of the word in the page that was last
-	 * looked up, with offset 0; bits 32..63 say where it lies, in units from the region's start.
+	 * looked up, with offset 0; bits 32..63 say where it lies, in units from the start of the
+	 * region.
 	 */
 	uint64_t page;
 	uint32_t index;        /* of this ring */

@@ -748,7 +748,7 @@ static void test_resume(void)
 
 /* ---- the page that is known ---- */
 
-/* The fast path takes no page but that which the slow path has looked up, wherever the ring goes. */
+/* The fast path takes only the page that the slow path has looked up, wherever the ring goes. */
 static void test_known(void)
 {
 	FOR_BOTH
