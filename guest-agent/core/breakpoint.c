@@ -52,13 +52,16 @@ uintptr_t rs_agent_breakpoint(uintptr_t at)
 	const uint32_t *switching;
 	uint32_t before;
 
+	/* Before all else: its provider may have gone while this CPU was on its way here. */
+	if (rs_load_acquire((const uint8_t *)at) != RS_ARCH_BREAKPOINT)
+		return at; /* it is whole again */
 	if (!rs_agent_active() || !is_site(at))
 		return 0;
 	switching = &rs_core.control->switching;
 	before = rs_load_acquire(switching);
 	/* Acquire: the byte is looked at between the two looks at the word. */
 	if (rs_load_acquire((const uint8_t *)at) != RS_ARCH_BREAKPOINT)
-		return at; /* it is whole again */
+		return at;
 	/*
 	 * If the word was even at both looks, and is the same, nobody of ours has put a breakpoint
 	 * anywhere between them.

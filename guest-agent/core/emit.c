@@ -84,16 +84,20 @@ static __attribute__((__noinline__)) void ring_doorbell(void)
 }
 
 #ifdef RS_EMIT_KIND
-static inline void bind(struct rs_ring_state *state)
+/*
+ * `epoch` was read before anything else of the region. If the agent has gone to another region
+ * since, the thread is bound to none.
+ */
+static inline void bind(struct rs_ring_state *state, uint32_t epoch)
 {
-	if (rs_core.plain)
-		rs_port_bind(state, rs_core.region, rs_core.name_epoch);
+	if (epoch != RS_EMIT_NO_EPOCH)
+		rs_port_bind(state, rs_core.region, epoch);
 }
 #else
 /* A port whose events have no fast path of their own: what emit.h asks for. */
 #define RS_EMIT_KIND (RS_PORT_PREEMPTIBLE ? RS_SHARED : RS_NESTED)
 
-static inline void bind(struct rs_ring_state *state)
+static inline void bind(struct rs_ring_state *state, uint32_t epoch)
 {
 }
 
@@ -134,6 +138,7 @@ static inline __attribute__((always_inline)) void
 emit_any(uint32_t id, const uint64_t *entry, uint32_t size, const struct rs_dyn *dyn,
 	 uint32_t dyn_count, const struct rs_event_info *info, const struct rs_stack *stack)
 {
+	const uint32_t epoch = rs_load_acquire(&rs_emit_common.epoch);
 	struct rs_ring_record record; /* not cleared: that would cost more than the rest */
 	struct rs_where where;
 	struct rs_ring ring;
@@ -181,7 +186,7 @@ emit_any(uint32_t id, const uint64_t *entry, uint32_t size, const struct rs_dyn 
 	if (rs_unlikely((RS_PORT_PREEMPTIBLE && rs_core.tasks) ||
 			rs_port_name_due(result == RS_RING_NEW_CONTEXT, rs_core.name_epoch)))
 		note_name(&where, record.ts, record.chain);
-	bind(ring.state);
+	bind(ring.state, epoch);
 	if (rs_unlikely(rs_ring_wake_due(&rs_core.rings, where.cpu)))
 		ring_doorbell();
 }
@@ -313,8 +318,11 @@ static inline bool wanted(struct rs_event *event, uint32_t *word, const uint64_t
 {
 	uint32_t control = *word, judged;
 
-	if (rs_unlikely(control == CALLED))
+	if (rs_unlikely(control == CALLED)) {
 		*word = control = call_back(event, entry, size, dyn, dyn_count);
+		if (!(control & RS_EVENT_ENABLED))
+			return false;
+	}
 	judged = control & RS_EVENT_ENABLED;
 	if (control >> RS_EVENT_FILTER_SHIFT)
 		judged = rs_judge(event, control, entry, size);

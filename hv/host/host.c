@@ -104,7 +104,7 @@ static int begin_agent(const struct rs_host_config *config, struct rs_error *err
 	const struct rs_agent_config agent = {
 		.region = config->region,
 		.region_size = config->region_size,
-		.ops = &ops,
+		.ops = config->of_cpus ? NULL : &ops,
 		.agent = "host " RS_VERSION,
 		.name = "host",
 		.cpu_count = config->rings,

@@ -20,6 +20,12 @@ struct rs_host_config {
 	void *region; /* mapped writable, in which nobody is; outlives the target */
 	uint64_t region_size;
 	uint32_t rings; /* of the region: one for each vCPU that tells of exits, and one more */
+	/*
+	 * Each event goes to the ring of the CPU that it happens on, as in any program, and takes
+	 * the same time. `rings` are those of all CPUs. For who measures; rs_host_watch() is of no
+	 * use.
+	 */
+	bool of_cpus;
 };
 
 /*

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <ringside/hypercall.h>
 #include <rs-trace-ring-info.h>
+#include <unistd.h>
 
 #define ROUNDS 20u
 #define EVENTS 10000u /* of a round */
@@ -42,8 +43,9 @@ static struct rs_publisher *enable_all(RsTraceRegion *region)
 
 int rs_event_meter_create(struct rs_event_meter **out, struct rs_error *err)
 {
+	const uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 	const struct rs_region_config config = {
-		.vcpus = 1,
+		.vcpus = cpus,
 		.ring_bytes = RING_BYTES,
 		.ring_mode = RS_MODE_OVERWRITE,
 		.event_capacity = IDS,
@@ -56,9 +58,10 @@ int rs_event_meter_create(struct rs_event_meter **out, struct rs_error *err)
 	int ret = rs_region_create(&config, &meter->region, err);
 
 	if (!ret)
-		ret = rs_host_create(
-			&(struct rs_host_config){meter->region->map, meter->region->size, 1},
-			&meter->host, err);
+		ret = rs_host_create(&(struct rs_host_config){meter->region->map,
+							      meter->region->size, cpus,
+							      .of_cpus = true},
+				     &meter->host, err);
 	if (ret) {
 		rs_event_meter_destroy(meter);
 		return ret;
@@ -88,9 +91,13 @@ const RsTraceRegion *rs_event_meter_region(const struct rs_event_meter *meter)
 static uint64_t count_recorded(const struct rs_event_meter *meter)
 {
 	RsTraceRingInfo info;
+	uint64_t all = 0;
 
-	rs_trace_ring_info(meter->region, 0, &info);
-	return info.records;
+	for (uint32_t i = 0; i < meter->region->header.ring_count; i++) {
+		rs_trace_ring_info(meter->region, i, &info);
+		all += info.records;
+	}
+	return all;
 }
 
 /* The best round: others are longer since something else ran meanwhile. */

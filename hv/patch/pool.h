@@ -19,7 +19,8 @@
 #define RS_TEXT_POOL_MAX (1u << 20) /* bytes; a larger one is used up to here */
 #define RS_TEXT_POOL_PIECE 16u      /* bytes of a piece at the start */
 #define RS_TEXT_POOL_ALIGN 16u      /* of those at the end */
-#define RS_TEXT_POOL_WRITES 8192u   /* bytes that are written in one pause at most */
+/* Bytes that are written in one pause at most: the largest code, and what names it. */
+#define RS_TEXT_POOL_WRITES (8192u + RS_TEXT_POOL_PIECE)
 
 struct rs_text_pool;
 

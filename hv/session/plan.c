@@ -176,8 +176,12 @@ static void take_back(const struct rs_plan *plan)
 {
 	struct event_state *state = state_of(plan);
 
-	if (!program_changes(plan) || !publish(plan, state->program, NULL))
+	if (!program_changes(plan))
 		return;
+	if (!publish(plan, state->program, NULL)) {
+		rs_source_native_due(plan->source, plan->event->id);
+		return;
+	}
 	publish(plan, NULL, NULL);
 	g_clear_pointer(&state->program, rs_program_unref);
 	rs_source_say(plan->source, "%s:%s is recorded without a filter: no space is left for it",

@@ -116,6 +116,17 @@ static bool exchange_behind(struct rs_vmm *vmm, const struct rs_text_patch *patc
 	return false;
 }
 
+/* If the guest has put a byte of its own over our breakpoint, the others become what they were. */
+static bool exchange_first(struct rs_vmm *vmm, const struct rs_text_patch *patch)
+{
+	const rs_gpa_t rest = {patch->at_phys.v + 1};
+
+	if (exchange(vmm, patch->at_phys, 1, &breakpoint, patch->new_bytes))
+		return true;
+	exchange(vmm, rest, patch->size - 1u, patch->new_bytes + 1, patch->old_bytes + 1);
+	return false;
+}
+
 static void write_behind(struct rs_vmm *vmm, const struct rs_text_patch *patches, size_t count,
 			 bool *bad)
 {
@@ -132,8 +143,7 @@ static void write_behind(struct rs_vmm *vmm, const struct rs_text_patch *patches
 		bad[i] = bad[i] || !exchange_behind(vmm, &patches[i]);
 	serialize(vmm);
 	for (size_t i = 0; i < count; i++)
-		bad[i] = bad[i] ||
-			 !exchange(vmm, patches[i].at_phys, 1, &breakpoint, patches[i].new_bytes);
+		bad[i] = bad[i] || !exchange_first(vmm, &patches[i]);
 }
 
 /* ---- where an aligned word is fetched whole ---- */

@@ -331,6 +331,8 @@ void rs_agent_look(void);
  * over the first byte of a site, and takes it away when the rest is changed. `at`: address of the
  * breakpoint instruction. Returns where the interrupted code is to go on; 0: the breakpoint is not
  * the host's. Any context, and it meets no site itself. Nor may the handler until it has asked.
+ * Such an OS unregisters its providers before rs_agent_fini(): the host may be switching their
+ * sites. A debugger in the guest sets no breakpoint where a byte is one already.
  */
 uintptr_t rs_agent_breakpoint(uintptr_t at);
 

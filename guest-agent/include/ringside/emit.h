@@ -67,20 +67,21 @@ extern struct rs_emit_common rs_emit_common;
 #endif
 
 /* A context mark as it stands in a ring. Never 0: the low 16 bits are RS_REC_CONTEXT. */
-static inline uint64_t rs_context_mark(uint32_t pid, uint32_t context)
+static inline __attribute__((always_inline)) uint64_t rs_context_mark(uint32_t pid,
+								      uint32_t context)
 {
 	return (uint64_t)pid << 32 | (uint64_t)(uint16_t)context << 16 | RS_REC_CONTEXT;
 }
 
-static inline bool rs_ring_cas(enum rs_producers kind, uint64_t *p, uint64_t expected,
-			       uint64_t next)
+static inline __attribute__((always_inline)) bool rs_ring_cas(enum rs_producers kind, uint64_t *p,
+							      uint64_t expected, uint64_t next)
 {
 	return kind != RS_NESTED ? rs_shared_cas64(p, &expected, next)
 				 : rs_local_cas64(p, &expected, next);
 }
 
 /* Where threads with restartable sequences keep theirs: rs_restart_area(). 0 without them. */
-static inline ptrdiff_t rs_ring_area(void)
+static inline __attribute__((always_inline)) ptrdiff_t rs_ring_area(void)
 {
 #ifdef RS_PORT_RESTARTABLE
 	return rs_restart_area();
@@ -90,8 +91,10 @@ static inline ptrdiff_t rs_ring_area(void)
 }
 
 /* Moves the word, or another one of ring `index`. Who moves it owns the space that it passed. */
-static inline bool rs_ring_move_in(ptrdiff_t area, uint32_t index, uint64_t *word,
-				   enum rs_producers kind, uint64_t expected, uint64_t next)
+static inline __attribute__((always_inline)) bool rs_ring_move_in(ptrdiff_t area, uint32_t index,
+								  uint64_t *word,
+								  enum rs_producers kind,
+								  uint64_t expected, uint64_t next)
 {
 #ifdef RS_PORT_RESTARTABLE
 	if (kind == RS_RESTARTABLE)
@@ -103,8 +106,10 @@ static inline bool rs_ring_move_in(ptrdiff_t area, uint32_t index, uint64_t *wor
 }
 
 /* Release: pairs with the reader's acquire of `committed`. `index` is the ring's. */
-static inline void rs_ring_commit_to(ptrdiff_t area, uint32_t index, enum rs_producers kind,
-				     struct rs_ring_page *header, uint32_t bytes)
+static inline __attribute__((always_inline)) void rs_ring_commit_to(ptrdiff_t area, uint32_t index,
+								    enum rs_producers kind,
+								    struct rs_ring_page *header,
+								    uint32_t bytes)
 {
 #ifdef RS_PORT_RESTARTABLE
 	if (kind == RS_RESTARTABLE) {
@@ -130,7 +135,8 @@ struct rs_emit_place {
 	uint32_t bytes;
 };
 
-static inline uint32_t rs_emit_index(enum rs_producers kind, const struct rs_ring_state *state)
+static inline __attribute__((always_inline)) uint32_t
+rs_emit_index(enum rs_producers kind, const struct rs_ring_state *state)
 {
 	return kind == RS_RESTARTABLE ? rs_load(&state->index) : 0;
 }

@@ -30,9 +30,11 @@
 /*
  * A port whose events write their records themselves says how. An OS that wants its events small
  * defines RS_EMIT_SHARED, for all files or for some: then they call the agent. So does code under
- * a sanitizer of threads, which cannot see into assembly.
+ * a sanitizer of threads, which cannot see into assembly, and code that is not optimized: a task
+ * must not be preempted in a function of its own that the fast path calls (RS_EMIT_SECTION).
  */
-#if !defined(RS_EMIT_SHARED) && !defined(RS_ATOMIC_GENERIC) && defined(__has_include)
+#if !defined(RS_EMIT_SHARED) && !defined(RS_ATOMIC_GENERIC) && defined(__OPTIMIZE__) &&            \
+	defined(__has_include)
 #if __has_include("rs_emit_port.h")
 #include "rs_emit_port.h"
 #endif
@@ -501,7 +503,8 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 		enum {                                                                             \
 			rs_own = RS_EMIT_OWN(sizeof(struct rs_entry_##id_), rs_dyn_count),         \
 			rs_bytes = 0 RS_EACH(RS_BYTES, id_, __VA_ARGS__),                          \
-			rs_flat = rs_own && !(0 RS_EACH(RS_ARRAYS, , __VA_ARGS__))                 \
+			rs_flat = rs_own && sizeof(struct rs_entry_##id_) <= RS_EMIT_FLAT &&       \
+				  !(0 RS_EACH(RS_ARRAYS, , __VA_ARGS__))                           \
 		};                                                                                 \
 		RS_EACH(RS_ELEM, , __VA_ARGS__)                                                    \
 		union {                                                                            \
@@ -548,6 +551,9 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 			rs_emit_plain(&rs_event_##id_, rs_words.words, sizeof(rs_entry));          \
 		}                                                                                  \
 	}
+
+/* The most that a compiler copies without a call, between the two halves of writing a record. */
+#define RS_EMIT_FLAT 64u
 
 /* Whether an event's own code writes its records. */
 #ifdef RS_EMIT_KIND

@@ -13,28 +13,28 @@
 #define RS_EMIT_KIND RS_NESTED
 #define RS_EMIT_SECTION __attribute__((section(".text.rs_critical")))
 
-static inline bool rs_emit_ready(void)
+static inline __attribute__((always_inline)) bool rs_emit_ready(void)
 {
 	return RS_GS_READ(uint32_t, RS_CPU_EMIT_EPOCH) == rs_peek(&rs_emit_common.epoch);
 }
 
-static inline struct rs_ring_state *rs_emit_state(void)
+static inline __attribute__((always_inline)) struct rs_ring_state *rs_emit_state(void)
 {
 	return RS_GS_READ(struct rs_ring_state *, RS_CPU_EMIT_STATE);
 }
 
-static inline uint8_t *rs_emit_region(void)
+static inline __attribute__((always_inline)) uint8_t *rs_emit_region(void)
 {
 	return RS_GS_READ(uint8_t *, RS_CPU_EMIT_REGION);
 }
 
 /* As it lies there. A preempt depth that is too large for a mark is not equal to any. */
-static inline uint64_t rs_emit_mark(void)
+static inline __attribute__((always_inline)) uint64_t rs_emit_mark(void)
 {
 	return RS_GS_READ(uint64_t, RS_CPU_MARK);
 }
 
-static inline uint64_t rs_emit_clock(void)
+static inline __attribute__((always_inline)) uint64_t rs_emit_clock(void)
 {
 	uint32_t low, high;
 

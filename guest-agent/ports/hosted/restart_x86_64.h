@@ -39,10 +39,21 @@
 	"jne %l[lost]\n\t"
 
 /*
+ * Ends it. The kernel looks at what was announced when it next interrupts the thread, perhaps long
+ * afterwards: the image that holds it may have been unloaded by then.
+ */
+#define RS_RESTART_END "2:\n\tmovq $0, %%fs:8(%[area])\n"
+
+static inline __attribute__((always_inline)) void rs_restart_end(ptrdiff_t area)
+{
+	__asm__ volatile("movq $0, %%fs:8(%0)" : : "r"(area) : "memory");
+}
+
+/*
  * The distance of the thread's rseq area from its thread pointer. Read it once and hand it on: the
  * code below clobbers memory, so the compiler would load it again.
  */
-static inline ptrdiff_t rs_restart_area(void)
+static inline __attribute__((always_inline)) ptrdiff_t rs_restart_area(void)
 {
 	return __rseq_offset;
 }
@@ -57,7 +68,7 @@ static inline uint32_t rs_restart_cpu(ptrdiff_t at)
 }
 
 /* The event clock of a process that has restartable sequences: see rs_port_time(). */
-static inline uint64_t rs_restart_time(void)
+static inline __attribute__((always_inline)) uint64_t rs_restart_time(void)
 {
 	uint32_t lo, hi;
 
@@ -66,13 +77,12 @@ static inline uint64_t rs_restart_time(void)
 }
 
 /* If we run on `cpu` and *p is `expected`: *p = next, true. */
-static inline bool rs_restart_cas64(ptrdiff_t area, uint32_t cpu, uint64_t *p, uint64_t expected,
-				    uint64_t next)
+static inline __attribute__((always_inline)) bool
+rs_restart_cas64(ptrdiff_t area, uint32_t cpu, uint64_t *p, uint64_t expected, uint64_t next)
 {
 	__asm__ goto(RS_RESTART_BEGIN "cmpq %[expected], %[p]\n\t"
 				      "jne %l[lost]\n\t"
-				      "movq %[next], %[p]\n"
-				      "2:\n"
+				      "movq %[next], %[p]\n" RS_RESTART_END
 		     :
 		     : [area] "r"(area), [cpu] "r"(cpu), [p] "m"(*p), [expected] "r"(expected),
 		       [next] "r"(next), [sig] "i"(RSEQ_SIG)
@@ -80,22 +90,23 @@ static inline bool rs_restart_cas64(ptrdiff_t area, uint32_t cpu, uint64_t *p, u
 		     : lost);
 	return true;
 lost:
+	rs_restart_end(area);
 	return false;
 }
 
 /* Adds to *local if we still run on `cpu`, else to *remote, with a locked instruction. */
-static inline void rs_restart_add32(ptrdiff_t area, uint32_t cpu, uint32_t *local, uint32_t *remote,
-				    uint32_t n)
+static inline __attribute__((always_inline)) void
+rs_restart_add32(ptrdiff_t area, uint32_t cpu, uint32_t *local, uint32_t *remote, uint32_t n)
 {
 	__asm__ goto(
-		RS_RESTART_BEGIN "addl %[n], %[p]\n"
-				 "2:\n"
+		RS_RESTART_BEGIN "addl %[n], %[p]\n" RS_RESTART_END
 		:
 		: [area] "r"(area), [cpu] "r"(cpu), [p] "m"(*local), [n] "r"(n), [sig] "i"(RSEQ_SIG)
 		: "rax", "memory", "cc"
 		: lost);
 	return;
 lost:
+	rs_restart_end(area);
 	rs_shared_add32(remote, n);
 }
 #endif

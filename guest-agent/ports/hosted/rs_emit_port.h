@@ -23,22 +23,22 @@ extern __thread struct rs_emit_self rs_emit_self
 }
 #endif
 
-static inline bool rs_emit_ready(void)
+static inline __attribute__((always_inline)) bool rs_emit_ready(void)
 {
 	return rs_load(&rs_emit_self.epoch) == rs_peek(&rs_emit_common.epoch);
 }
 
-static inline struct rs_ring_state *rs_emit_state(void)
+static inline __attribute__((always_inline)) struct rs_ring_state *rs_emit_state(void)
 {
 	return rs_load(&rs_emit_self.state);
 }
 
-static inline uint8_t *rs_emit_region(void)
+static inline __attribute__((always_inline)) uint8_t *rs_emit_region(void)
 {
 	return rs_load(&rs_emit_self.region);
 }
 
-static inline uint64_t rs_emit_mark(void)
+static inline __attribute__((always_inline)) uint64_t rs_emit_mark(void)
 {
 	return rs_load(&rs_emit_self.mark);
 }

@@ -46,51 +46,54 @@
 #define rs_likely(x) __builtin_expect(!!(x), 1)
 #define rs_unlikely(x) __builtin_expect(!!(x), 0)
 
-static inline void rs_wmb(void)
+static inline __attribute__((always_inline)) void rs_wmb(void)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-static inline void rs_rmb(void)
+static inline __attribute__((always_inline)) void rs_rmb(void)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* If *p is *expected, sets it to `next` and returns true. Otherwise sets *expected to *p. */
-static inline bool rs_shared_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
+static inline __attribute__((always_inline)) bool rs_shared_cas64(uint64_t *p, uint64_t *expected,
+								  uint64_t next)
 {
 	return __atomic_compare_exchange_n(p, expected, next, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
 }
 
-static inline void rs_shared_add64(uint64_t *p, uint64_t n)
+static inline __attribute__((always_inline)) void rs_shared_add64(uint64_t *p, uint64_t n)
 {
 	__atomic_fetch_add(p, n, __ATOMIC_RELEASE);
 }
 
-static inline void rs_shared_add32(uint32_t *p, uint32_t n)
+static inline __attribute__((always_inline)) void rs_shared_add32(uint32_t *p, uint32_t n)
 {
 	__atomic_fetch_add(p, n, __ATOMIC_RELEASE);
 }
 
 #ifdef RS_ATOMIC_GENERIC
-static inline bool rs_local_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
+static inline __attribute__((always_inline)) bool rs_local_cas64(uint64_t *p, uint64_t *expected,
+								 uint64_t next)
 {
 	return rs_shared_cas64(p, expected, next);
 }
 
-static inline void rs_local_add64(uint64_t *p, uint64_t n)
+static inline __attribute__((always_inline)) void rs_local_add64(uint64_t *p, uint64_t n)
 {
 	rs_shared_add64(p, n);
 }
 
-static inline void rs_local_add32(uint32_t *p, uint32_t n)
+static inline __attribute__((always_inline)) void rs_local_add32(uint32_t *p, uint32_t n)
 {
 	rs_shared_add32(p, n);
 }
 #else
 /* x86 keeps stores in order, so each of these is a release for readers on other CPUs. */
-static inline bool rs_local_cas64(uint64_t *p, uint64_t *expected, uint64_t next)
+static inline __attribute__((always_inline)) bool rs_local_cas64(uint64_t *p, uint64_t *expected,
+								 uint64_t next)
 {
 	bool done;
 	__asm__ volatile("cmpxchgq %[next], %[p]"
@@ -100,12 +103,12 @@ static inline bool rs_local_cas64(uint64_t *p, uint64_t *expected, uint64_t next
 	return done;
 }
 
-static inline void rs_local_add64(uint64_t *p, uint64_t n)
+static inline __attribute__((always_inline)) void rs_local_add64(uint64_t *p, uint64_t n)
 {
 	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(n) : "memory", "cc");
 }
 
-static inline void rs_local_add32(uint32_t *p, uint32_t n)
+static inline __attribute__((always_inline)) void rs_local_add32(uint32_t *p, uint32_t n)
 {
 	__asm__ volatile("addl %1, %0" : "+m"(*p) : "er"(n) : "memory", "cc");
 }

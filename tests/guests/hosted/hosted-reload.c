@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hosted-reload ROUNDS LIBRARY…: for each library in turn, opens it, registers its events, emits
- * one, and closes it again.
+ * some, and closes it again. Then it sleeps: when it goes on, the kernel looks at what the library
+ * has told it of restartable sequences.
  */
 #include <dlfcn.h>
 #include <ringside/agent.h>
 #include <rs_hosted.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void *symbol(void *library, const char *name)
 {
@@ -48,6 +50,7 @@ int main(int argc, char **argv)
 		ping(i);
 		leave();
 		dlclose(library);
+		usleep(100);
 	}
 	return 0;
 }
