@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define NAMES_MAX 1024u      /* of a pid: a file is read two windows ahead */
+#define NAMES_ROOM 1280u     /* so that only some of those that are dropped move the others */
 #define PIDS_MAX 32768u      /* of a map */
 #define ALL_NAMES_MAX 65536u /* of a map */
 
@@ -18,7 +19,8 @@ typedef struct {
 typedef struct {
 	guint n;
 	guint room;
-	Name *names;
+	Name *names; /* the oldest one; those before it in `all` were dropped */
+	Name *all;   /* `room` of them */
 } History;
 
 #define RECENT 64u /* a power of 2 */
@@ -54,7 +56,7 @@ static void history_free(gpointer data)
 
 	if (!history)
 		return;
-	g_free(history->names);
+	g_free(history->all);
 	g_free(history);
 }
 
@@ -125,15 +127,28 @@ static History *history_of(RsTraceCmdline *cmdline, guint32 pid)
 	return history;
 }
 
+/* Room for one more name behind the others. */
+static void make_end(RsTraceCmdline *cmdline, History *history)
+{
+	if (history->room < NAMES_ROOM) {
+		const gsize dropped = (gsize)(history->names - history->all);
+
+		cmdline->young_size -= history_size(history);
+		history->room = MIN(NAMES_ROOM, MAX(1, history->room * 2));
+		cmdline->young_size += history_size(history);
+		history->all = g_renew(Name, history->all, history->room);
+		history->names = history->all + dropped;
+	} else {
+		memmove(history->all, history->names, history->n * sizeof(*history->names));
+		history->names = history->all;
+	}
+}
+
 static void make_room(RsTraceCmdline *cmdline, History *history, guint at)
 {
 	cmdline->n_names++;
-	if (history->n == history->room) {
-		cmdline->young_size -= history_size(history);
-		history->room = MIN(NAMES_MAX, MAX(1, history->room * 2));
-		cmdline->young_size += history_size(history);
-		history->names = g_renew(Name, history->names, history->room);
-	}
+	if ((gsize)(history->names - history->all) + history->n == history->room)
+		make_end(cmdline, history);
 	memmove(&history->names[at + 1], &history->names[at],
 		(history->n - at) * sizeof(*history->names));
 	history->n++;
@@ -159,8 +174,7 @@ void rs_trace_cmdline_add(RsTraceCmdline *cmdline, const struct rs_cmdline_entry
 		if (history->n == NAMES_MAX) {
 			if (!at)
 				return;
-			memmove(&history->names[0], &history->names[1],
-				(NAMES_MAX - 1) * sizeof(*history->names));
+			history->names++;
 			history->n--;
 			cmdline->n_names--;
 			at--;
