@@ -35,8 +35,9 @@ typedef struct {
 	 * `paused`: a window must be loaded before one knows which record comes next.
 	 */
 	gboolean pausing, paused;
-	gboolean is_growing;    /* only windows are read that are there as a whole */
-	guint n_lanes;          /* rings of those that are there */
+	guint64 n_windows;   /* that were loaded, or a part of one: names of tasks may have moved */
+	gboolean is_growing; /* only windows are read that are there as a whole */
+	guint n_lanes;       /* rings of those that are there */
 	RsTraceEventFunc event; /* likewise */
 	gpointer event_data;
 	GHashTable *names;       /* of sources -> guint64 *, session that had it first; or NULL */

@@ -413,6 +413,31 @@ static gboolean has_window(const RsTraceInput *input)
 	return FALSE;
 }
 
+/* Whether it may change what records refer to that were handed out: not only pages and names. */
+static gboolean is_telling(const RsTraceFileBlock *block)
+{
+	switch (block->kind) {
+	case RS_FILE_SOURCE:
+	case RS_FILE_BOOTS:
+	case RS_FILE_PROVIDER:
+	case RS_FILE_SYMBOLS:
+		return TRUE;
+	default:
+		return FALSE;
+	}
+}
+
+/* While it is pausing, such a block is left alone, and comes again. Its gap was counted then. */
+static gboolean pause_before(RsTraceInput *input, const RsTraceFileBlock *block)
+{
+	if (!input->shared->pausing || !is_telling(block))
+		return FALSE;
+	input->gaps += block->after_gap;
+	rs_trace_file_seek(input->file, block->at);
+	input->shared->paused = TRUE;
+	return TRUE;
+}
+
 /* Reads blocks up to the end of a window, or of the file. */
 static void load_window(RsTraceInput *input)
 {
@@ -423,8 +448,11 @@ static void load_window(RsTraceInput *input)
 	GError *error = NULL;
 
 	*until = G_MAXUINT64;
+	input->shared->n_windows++;
 	while ((status = rs_trace_file_next(input->file, with_data, &block, &error)) ==
 	       RS_TRACE_FILE_BLOCK) {
+		if (pause_before(input, &block))
+			break;
 		rs_trace_input_take(input, &block);
 		if (block.kind == RS_FILE_WINDOW)
 			*until = rs_trace_add_ns(
@@ -432,6 +460,10 @@ static void load_window(RsTraceInput *input)
 				input->shift);
 		if (block.kind == RS_FILE_WINDOW || is_full(input))
 			break;
+	}
+	if (input->shared->paused) {
+		input->window--; /* as below */
+		return;
 	}
 	input->cut |= status == RS_TRACE_FILE_CUT;
 	input->ended = status == RS_TRACE_FILE_CUT || status == RS_TRACE_FILE_END;
@@ -451,13 +483,15 @@ static void load_window(RsTraceInput *input)
  */
 static gboolean load_more(RsTraceInput *input)
 {
-	if (input->ended || input->waits || input->shared->stopped)
+	if (input->ended || input->waits || input->shared->stopped || input->shared->paused)
 		return FALSE;
 	input->waits = input->shared->is_growing && rs_trace_file_is_seekable(input->file) &&
 		       !has_window(input);
 	if (input->waits)
 		return FALSE;
-	input->shared->paused = input->shared->pausing;
+	/* Sources that have left may go, and of a pipe nothing can be read again. */
+	input->shared->paused = input->shared->pausing &&
+				(input->n_left || !rs_trace_file_is_seekable(input->file));
 	if (input->shared->paused)
 		return FALSE;
 	drop_sources(input);

@@ -5,14 +5,23 @@
 #include <stdalign.h>
 #include <string.h>
 
-#define BATCH_RECORDS 1024u
-#define BATCH_BYTES (192u << 10)  /* of stacks and payloads */
+#define BATCH_RECORDS 512u
+#define BATCH_BYTES (192u << 10)  /* of stacks, payloads and names */
 #define TEXT_MAX ((gsize)1 << 20) /* of a batch, before it waits for its turn to write */
 
 typedef struct {
 	RsTraceRecord record; /* stack and payload are in `bytes` */
-	RsTraceTask task;
+	RsTraceTask task;     /* so is the name: the reader's own may go with the next window */
 } Item;
+
+#define NAMES 16u
+#define NAME_ROOM RS_ALIGN_UP(RS_COMM_LEN + 1, sizeof(guint64))
+
+/* The copy that a batch has of a name. */
+typedef struct {
+	const char *name; /* the reader's */
+	const char *copy;
+} Copied;
 
 /* What one thread writes for each record lies in no cache line that another one looks at. */
 #define OWN_LINE __attribute__((aligned(64)))
@@ -33,6 +42,8 @@ typedef struct {
 	guint batch_max;
 	GMutex reading OWN_LINE; /* of the reader, and of who fills a batch; taken before `lock` */
 	gboolean ended;          /* likewise: there are no more records */
+	Copied copied[NAMES];    /* likewise: of the batch, by the place in memory */
+	guint64 n_windows;       /* likewise: the reader's as they were copied */
 	GMutex lock OWN_LINE;    /* of all that follows */
 	GCond changed;
 	guint n_waiting; /* for it: who wakes nobody need not ask the kernel to */
@@ -85,14 +96,37 @@ static void tell_change(Pool *pool)
 
 /* ---- filling: `reading` is locked ---- */
 
-static void keep(Batch *batch, const RsTraceRecord *record, const RsTraceTask *task)
+static void forget_names(Pool *pool)
+{
+	memset(pool->copied, 0, sizeof(pool->copied));
+	pool->n_windows = pool->reader->shared.n_windows;
+}
+
+/* A few tasks have most of the records, so it is mostly there. */
+static const char *copy_name(Pool *pool, Batch *batch, const char *name)
+{
+	Copied *copied = &pool->copied[(guintptr)name / sizeof(guint64) % NAMES];
+
+	if (G_UNLIKELY(pool->n_windows != pool->reader->shared.n_windows))
+		forget_names(pool);
+	if (copied->name != name) {
+		copied->name = name;
+		copied->copy = (char *)batch->bytes + batch->used;
+		g_strlcpy((char *)batch->bytes + batch->used, name, NAME_ROOM);
+		batch->used += (guint)NAME_ROOM;
+	}
+	return copied->copy;
+}
+
+static void keep(Pool *pool, Batch *batch, const RsTraceRecord *record, const RsTraceTask *task)
 {
 	const guint stack = record->n_stack * (guint)sizeof(guint64);
+	const char *comm = copy_name(pool, batch, task->comm);
 	Item *item = &batch->items[batch->n++];
 	guint8 *to = batch->bytes + batch->used;
 
 	item->record = *record;
-	item->task = *task;
+	item->task = (RsTraceTask){comm, task->tgid};
 	item->record.stack = to;
 	item->record.payload = to + stack;
 	if (stack)
@@ -104,7 +138,8 @@ static void keep(Batch *batch, const RsTraceRecord *record, const RsTraceTask *t
 
 static gboolean has_room(const Pool *pool, const Batch *batch)
 {
-	return batch->n < pool->batch_max && BATCH_BYTES - batch->used >= RS_RING_PAGE_MAX;
+	return batch->n < pool->batch_max &&
+	       BATCH_BYTES - batch->used >= RS_RING_PAGE_MAX + NAME_ROOM;
 }
 
 static void wait_for_lines(Pool *pool)
@@ -140,10 +175,11 @@ static void fill(Pool *pool, Batch *batch)
 	const RsTraceTask *task;
 
 	batch->n = batch->used = 0;
+	forget_names(pool);
 	while (has_room(pool, batch) && (record = next(pool, batch, &task))) {
 		if (!batch->n && batch->state)
 			memcpy(batch->state, pool->config->state, pool->config->state_size);
-		keep(batch, record, task);
+		keep(pool, batch, record, task);
 	}
 }
 

@@ -4,7 +4,7 @@
  * (docs/adr/0038-decoding-in-parallel.md). Each thread takes a batch of records, makes its lines,
  * and takes the next one. What comes out does not depend on how many threads there are.
  *
- * Memory is bounded: each thread has two batches, with 384 KiB of records, 192 KiB of payloads, and
+ * Memory is bounded: each thread has two batches, with 80 KiB of records, 192 KiB of payloads, and
  * as a rule less than 2 MiB of text each.
  *
  * Threads: rs_trace_lines_make() returns when all is done, and the calling thread works too.

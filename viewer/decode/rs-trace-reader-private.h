@@ -33,7 +33,7 @@ static inline RsTraceInput *rs_trace_reader_nth(const RsTraceReader *reader, gui
 #pragma GCC visibility push(hidden)
 /*
  * While it is pausing, the reader changes nothing that records, which it has handed out, refer to:
- * their event, origin, symbols and the text of their task; only stacks and payloads. When it has to
+ * their event, origin and symbols; only stacks, payloads and the names of tasks. When it has to
  * change something, rs_trace_reader_next() returns NULL without an error, and it is paused. The
  * next call goes on, and changes it if the reader is not pausing any more.
  */

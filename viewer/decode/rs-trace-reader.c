@@ -106,6 +106,7 @@ const struct rs_file_header *rs_trace_reader_header(const RsTraceReader *reader)
 /* For each call that reads. What was cancelled before goes on. */
 static inline void begin(RsTraceReader *reader, GCancellable *cancellable)
 {
+	reader->shared.paused = FALSE;
 	if (reader->shared.stopped)
 		g_clear_error(&reader->shared.stopped);
 	/* For each record, so without a call as a rule. */
@@ -161,7 +162,6 @@ const RsTraceRecord *rs_trace_reader_next(RsTraceReader *reader, GCancellable *c
 					  GError **error)
 {
 	begin(reader, cancellable);
-	reader->shared.paused = FALSE;
 	for (guint i = 0; !reader->last && i < reader->inputs->len; i++)
 		rs_trace_reader_nth(reader, i)->waits = FALSE;
 	do

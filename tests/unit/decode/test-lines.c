@@ -2,6 +2,7 @@
 /* Lines of a trace are the same, whoever makes them: one thread, or several. */
 #include "build-file.h"
 #include "rs-trace-lines.h"
+#include "rs-trace-reader-private.h"
 #include "rs-trace-text.h"
 
 #include <string.h>
@@ -267,6 +268,48 @@ static void test_large(void)
 	}
 }
 
+/* How often it pauses before what threads that make lines may still look at changes. */
+static guint count_pauses(GInputStream *stream)
+{
+	const RsTraceRecord *record;
+	const RsTraceTask *task;
+	guint n = 0;
+	Maker m;
+
+	set_up_maker(&m, stream);
+	rs_trace_reader_set_pausing(m.reader, TRUE);
+	while ((record = next(&task, &m)) || rs_trace_reader_is_paused(m.reader)) {
+		rs_trace_reader_set_pausing(m.reader, !!record);
+		n += !record;
+	}
+	tear_down_maker(&m);
+	return n;
+}
+
+/* Windows with pages and names alone are loaded while lines of earlier ones are made. */
+static void test_pauses(void)
+{
+	GBytes *bytes;
+	File f = {0};
+
+	set_up(&f, NULL);
+	put_source(&f, 0, "a");
+	put_schema(&f, 0);
+	for (guint i = 0; i < WINDOWS; i++) {
+		put_task(&f, 0, 50 + i * 2 * RECORDS);
+		put_records(&f, 0, 0, 100 + i * 2 * RECORDS);
+		if (i == WINDOWS / 2)
+			put_schema(&f, 0);
+		end_window(&f, 100 + (i + 1) * 2 * RECORDS);
+	}
+	bytes = finish(&f);
+	tear_down(&f, NULL);
+	/* It goes over the source and its schema at once. */
+	g_assert_cmpuint(count_pauses(stream_of(bytes)), ==, 2);
+	g_assert_cmpuint(count_pauses(pipe_of(bytes)), >, WINDOWS / 2);
+	g_bytes_unref(bytes);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -274,5 +317,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/decode/lines/files", test_files);
 	g_test_add_func("/decode/lines/stop", test_stop);
 	g_test_add_func("/decode/lines/large", test_large);
+	g_test_add_func("/decode/lines/pauses", test_pauses);
 	return g_test_run();
 }
