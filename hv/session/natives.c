@@ -283,6 +283,8 @@ static void write_batch(struct rs_source *source, GArray *batch)
 	bool stands = source->target->pauses != 0; /* for another reason */
 	int ret;
 
+	if (!natives->pool)
+		return;
 	/* Also if the batch is empty: code may be there whose entry had no room in it. */
 	ret = rs_text_pool_write(natives->pool, &paused_ns, &err);
 	natives->stat.paused_ns += stands ? 0 : paused_ns;

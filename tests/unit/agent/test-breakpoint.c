@@ -29,6 +29,20 @@ static uint8_t *code(uint32_t i)
 	return text + i * STEP;
 }
 
+/*
+ * Where the agent knows no site, a breakpoint is not the host's. But one that is gone is run over
+ * again, since its provider may have gone, too.
+ */
+static void check_nobodys(void)
+{
+	uint8_t *at = code(0), before = *at;
+
+	*at = BREAKPOINT;
+	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)at), ==, 0);
+	*at = before;
+	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)at), ==, (uintptr_t)at);
+}
+
 /* `order`: which site each entry names. */
 static void set_up(uint32_t (*order)(uint32_t i))
 {
@@ -51,16 +65,16 @@ static void set_up(uint32_t (*order)(uint32_t i))
 	agent.region_size = region->size;
 	provider.sites = sites;
 	provider.sites_end = sites + SITES;
-	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)code(0)), ==, 0);
+	check_nobodys();
 	g_assert_cmpint(rs_agent_init(&agent), ==, 0);
-	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)code(0)), ==, 0);
+	check_nobodys();
 	g_assert_cmpint(rs_agent_register(&provider), ==, 0);
 }
 
 static void tear_down(void)
 {
 	rs_agent_unregister(&provider);
-	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)code(0)), ==, 0);
+	check_nobodys();
 	rs_agent_fini();
 	rs_trace_region_free(region);
 }
@@ -79,8 +93,9 @@ static void check_all(void)
 		control->switching++;
 		g_assert_cmpuint(rs_agent_breakpoint(at), ==, at + RS_SITE_BYTES);
 		/* Only the first byte of a site is one. */
+		*(code(i) + 1) ^= BREAKPOINT ^ 0x1f;
 		g_assert_cmpuint(rs_agent_breakpoint(at + 1), ==, 0);
-		g_assert_cmpuint(rs_agent_breakpoint(at - 1), ==, 0);
+		*(code(i) + 1) ^= BREAKPOINT ^ 0x1f;
 		*code(i) = before;
 		control->switching++;
 		g_assert_cmpuint(rs_agent_breakpoint(at), ==, at);

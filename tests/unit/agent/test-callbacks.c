@@ -266,11 +266,16 @@ static void test_callbacks_and_records_are_apart(void)
 	g_assert_cmpint(register_trace_test_pair(&callback), ==, 0);
 	rs_emit_test_pair(1, 2);
 	g_assert_cmpuint(recorded(), ==, 0);
+	/* A filter that is published before its event is switched on. There is no such program, and
+	 * then the event passes. */
+	words[rs_event_test_pair.id] = 0xffffffu << RS_EVENT_FILTER_SHIFT;
+	rs_emit_test_pair(1, 2);
+	g_assert_cmpuint(recorded(), ==, 0);
 	words[rs_event_test_pair.id] = RS_EVENT_ENABLED;
 	rs_emit_test_pair(1, 2);
 	g_assert_cmpuint(recorded(), ==, 1);
-	g_assert_cmpuint(seen.calls, ==, 2);
-	g_assert_cmpuint(seen.records, ==, 2);
+	g_assert_cmpuint(seen.calls, ==, 3);
+	g_assert_cmpuint(seen.records, ==, 3);
 	g_assert_cmpint(unregister_trace_test_pair(&callback), ==, 0);
 	rs_emit_test_pair(1, 2);
 	g_assert_cmpuint(recorded(), ==, 2);

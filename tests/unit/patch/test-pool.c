@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fake_target.h"
+#include "native/native.h"
 #include "patch/pool.h"
 
 #include <errno.h>
@@ -149,10 +150,13 @@ static void test_full(void)
 	rs_text_pool_close(pool);
 }
 
-/* No more than so much in one pause: half of this pool, as its pages are mapped twice. */
+/*
+ * No more than so much in one pause: half of this pool, as its pages are mapped twice. The largest
+ * code has room together with what names it. Otherwise it would be tried for ever.
+ */
 static void test_batch(void)
 {
-	static const uint8_t code[RS_TEXT_POOL_WRITES];
+	static const uint8_t code[RS_NATIVE_MAX];
 	struct rs_text_pool *pool = NULL;
 	struct rs_error err = {0};
 	uint32_t at;
@@ -162,6 +166,7 @@ static void test_batch(void)
 	fake_target_map(&fake, ROOT, AT + SIZE + RS_PAGE_SIZE, SECOND, 1);
 	g_assert_cmpint(open_at(AT, 2 * SIZE, &pool), ==, 0);
 	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code), &at, NULL), ==, 0);
+	g_assert_cmpint(rs_text_pool_add_piece(pool, code, &at, NULL), ==, 0);
 	g_assert_cmpint(rs_text_pool_add_piece(pool, code, &at, &err), ==, -EAGAIN);
 	g_assert_cmpint(rs_text_pool_add_end(pool, code, 16, &at, &err), ==, -EAGAIN);
 	rs_text_pool_close(pool);
