@@ -8,6 +8,7 @@
 
 #include <rs-trace-decoder.h>
 #include <rs-trace-json.h>
+#include <rs-trace-ring-info.h>
 #include <rs-trace-ring.h>
 #include <rs-trace-text.h>
 
@@ -115,11 +116,28 @@ static void make_line(const RsTraceRecord *record, gpointer data)
 	lines->n++;
 }
 
-/* What the events above have left in the ring, again and again. */
+/* Where most of the events above went: to the ring of the CPU that they happened on. */
+static guint find_fullest(const RsTraceRegion *region)
+{
+	RsTraceRingInfo info, best = {0};
+	guint found = 0;
+
+	for (guint i = 0; i < region->header.ring_count; i++) {
+		rs_trace_ring_info(region, i, &info);
+		if (info.records <= best.records)
+			continue;
+		best = info;
+		found = i;
+	}
+	return found;
+}
+
+/* What they have left there, again and again. */
 static int measure_lines(struct rs_bench *bench, const RsTraceRegion *region,
 			 const RsTraceSchema *schema, bool json)
 {
-	const RsTraceRingConfig config = {.from = RS_TRACE_FROM_OLDEST};
+	const RsTraceRingConfig config = {.ring = find_fullest(region),
+					  .from = RS_TRACE_FROM_OLDEST};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RsTraceRing) ring = rs_trace_ring_new(region, &config, &error);
 	g_autoptr(GString) out = g_string_new(NULL);

@@ -253,6 +253,17 @@ static int search(struct process *process, const char *folder)
 }
 
 /*
+ * Whether memory of ours is mapped there. An agent whose session has ended closes that, and then
+ * makes its door, but keeps the mapping. So it has one in between, too.
+ */
+static bool maps_memory(pid_t pid)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/maps", (int)pid), *text = NULL;
+
+	return g_file_get_contents(path, &text, NULL, NULL) && strstr(text, MEMFD "ringside");
+}
+
+/*
  * Its agent's own file first: the agent waits there, and needs it open. The memory of a session may
  * have been closed by a program that does not know it. It has that mapped all the same, but only
  * root may open it there.
@@ -272,7 +283,7 @@ static int find_memory(struct process *process, struct rs_error *err)
 		ret = search(process, "map_files");
 	if (!ret)
 		return 0;
-	if (process->left)
+	if (process->left || (ret == -ENOENT && maps_memory(process->pid)))
 		return rs_error_set(err, EAGAIN, "the agent of process %d does not answer",
 				    (int)process->pid);
 	if (first == -EACCES)

@@ -257,7 +257,8 @@ def test_symbols():
              'tracepoint.h', 'tracepoint_alone.h', 'tracepoint_snapshot.h', 'utrace.h', 'utrace_examine.h', 'utrace_host.h', 'utrace_os.h']
     declared = declared_by(names, 'ringside-hosted')
     # No functions.
-    declared |= {'rs_event_ctl', 'rs_event_generation', 'rs_event_changes', 'rs_hosted_tell'}
+    declared |= {'rs_emit_common', 'rs_emit_self', 'rs_event_ctl', 'rs_event_generation', 'rs_event_changes',
+                 'rs_hosted_tell'}
     # The linker makes these, since the dialects have events of their own.
     limits = {f'__{end}_rs_{what}' for end in ('start', 'stop') for what in ('events', 'sites')}
     exported = exported_by(whole('hosted', 'agent')) - limits
