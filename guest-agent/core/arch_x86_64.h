@@ -31,10 +31,13 @@ static inline void rs_arch_port_write(uint16_t port, uint32_t value)
 }
 
 #define RS_ARCH_BREAKPOINT 0xccu /* the instruction of one byte */
+/* What a site begins with while nobody has put a breakpoint there. */
+#define RS_ARCH_SITE_NOP 0x0fu
+#define RS_ARCH_SITE_JUMP 0xe9u
 
 static inline void rs_arch_site_nop(uint8_t out[RS_SITE_BYTES])
 {
-	out[0] = 0x0f;
+	out[0] = RS_ARCH_SITE_NOP;
 	out[1] = 0x1f;
 	out[2] = 0x44;
 	out[3] = 0x00;
@@ -46,7 +49,7 @@ static inline void rs_arch_site_jump(uint8_t out[RS_SITE_BYTES], uintptr_t code,
 {
 	uint32_t distance = (uint32_t)(target - (code + RS_SITE_BYTES));
 
-	out[0] = 0xe9;
+	out[0] = RS_ARCH_SITE_JUMP;
 	for (uint32_t i = 0; i < 4; i++)
 		out[1 + i] = (uint8_t)(distance >> (8 * i));
 }

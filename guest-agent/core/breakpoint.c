@@ -49,12 +49,16 @@ static bool is_site(uintptr_t at)
 
 uintptr_t rs_agent_breakpoint(uintptr_t at)
 {
+	const uint8_t now = rs_load_acquire((const uint8_t *)at);
 	const uint32_t *switching;
 	uint32_t before;
 
-	/* Before all else: its provider may have gone while this CPU was on its way here. */
-	if (rs_load_acquire((const uint8_t *)at) != RS_ARCH_BREAKPOINT)
-		return at; /* it is whole again */
+	/*
+	 * It is whole again. Before all else, since its provider may have gone while this CPU was
+	 * on its way here. Any other byte is the end of an `int $3` of two bytes.
+	 */
+	if (now == RS_ARCH_SITE_NOP || now == RS_ARCH_SITE_JUMP)
+		return at;
 	if (!rs_agent_active() || !is_site(at))
 		return 0;
 	switching = &rs_core.control->switching;

@@ -50,7 +50,7 @@
  * an rs_emit_port.h on the include path (bare metal, hosted) and no field is dynamic, that function
  * writes the record into the ring itself: some 400 bytes of text for each event. Elsewhere, and in
  * each file that defines RS_EMIT_SHARED, it builds the record on its stack and calls the agent:
- * some 200 bytes, and 1 to 2 ns more. docs/performance.md has the times.
+ * some 200 bytes, and 0.5 ns more in a guest. docs/performance.md has the times.
  *
  * trace_*() may be called from any context, nested in another one, at any time. While the agent is
  * not up it drops the event. It never blocks, allocates or leaves the guest.

@@ -39,6 +39,8 @@ static void check_nobodys(void)
 
 	*at = BREAKPOINT;
 	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)at), ==, 0);
+	*at = 0x03; /* the second byte of `int $3` */
+	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)at), ==, 0);
 	*at = before;
 	g_assert_cmpuint(rs_agent_breakpoint((uintptr_t)at), ==, (uintptr_t)at);
 }
