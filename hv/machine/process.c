@@ -37,6 +37,7 @@ struct process {
 	bool door; /* the agent has made it for us */
 	bool left; /* it has such a file, in which a session was: it will make another at once */
 	unsigned int candidates; /* files that were looked at in this search */
+	unsigned int open;       /* of them, memory of ours that it has open */
 	uint32_t owner;
 	uid_t user;
 };
@@ -253,14 +254,15 @@ static int search(struct process *process, const char *folder)
 }
 
 /*
- * Whether memory of ours is mapped there. An agent whose session has ended closes that, and then
- * makes its door, but keeps the mapping. So it has one in between, too.
+ * Whether an agent may be about to make its door: memory of ours is mapped there, and none is open.
+ * An agent whose session has ended closes the memory, and keeps the mapping. A host has both.
  */
-static bool maps_memory(pid_t pid)
+static bool is_between_doors(const struct process *process)
 {
-	g_autofree char *path = g_strdup_printf("/proc/%d/maps", (int)pid), *text = NULL;
+	g_autofree char *path = g_strdup_printf("/proc/%d/maps", (int)process->pid), *text = NULL;
 
-	return g_file_get_contents(path, &text, NULL, NULL) && strstr(text, MEMFD "ringside");
+	return !process->open && g_file_get_contents(path, &text, NULL, NULL) &&
+	       strstr(text, MEMFD "ringside");
 }
 
 /*
@@ -279,11 +281,12 @@ static int find_memory(struct process *process, struct rs_error *err)
 	process->door = ret == 0;
 	if (ret == -ENOENT)
 		ret = search(process, "fd");
+	process->open = process->candidates;
 	if (ret == -ENOENT)
 		ret = search(process, "map_files");
 	if (!ret)
 		return 0;
-	if (process->left || (ret == -ENOENT && maps_memory(process->pid)))
+	if (process->left || (ret == -ENOENT && is_between_doors(process)))
 		return rs_error_set(err, EAGAIN, "the agent of process %d does not answer",
 				    (int)process->pid);
 	if (first == -EACCES)

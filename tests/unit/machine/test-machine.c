@@ -168,7 +168,7 @@ static void test_process(void)
 	g_assert_false(rs_machine_process_lives(later)); /* another process had that id */
 	g_assert_cmpint(rs_machine_process_has_agent(getpid(), &err), ==, -ENOENT);
 	g_assert_false(rs_machine_process_waits(via));
-	/* Regions that we have open, but that are not ours. */
+	/* Regions that we have open and mapped, but that are not ours: so has each host. */
 	g_assert_cmpint(rs_regions_create(&run, 1, false, -1, &regions, &err), ==, 0);
 	*rs_regions_claim_word(regions, 0) = rs_regions_claim(regions, 0, (uint32_t)getppid());
 	g_assert_cmpint(rs_machine_process_has_agent(getpid(), &err), ==, -ENOENT);
