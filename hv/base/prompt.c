@@ -9,15 +9,89 @@
 #include <unistd.h>
 
 #define TURN_NS 500000 /* shorter than the usual ones, and enough for a batch */
+#define LONG_BITS (8 * sizeof(unsigned long))
+
+static bool get(struct sched_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	return !syscall(SYS_sched_getattr, 0, attr, sizeof(*attr), 0);
+}
+
+static bool set(struct sched_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	attr->sched_flags |= SCHED_FLAG_RESET_ON_FORK;
+	return !syscall(SYS_sched_setattr, 0, attr, 0);
+}
 
 void rs_prompt_thread(void)
 {
-	struct sched_attr attr = {.size = sizeof(attr)};
+	struct sched_attr attr = {0};
 
-	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) ||
-	    attr.sched_policy != SCHED_NORMAL || attr.sched_nice < 0)
+	if (!get(&attr) || attr.sched_policy != SCHED_NORMAL || attr.sched_nice < 0)
 		return;
 	attr.sched_runtime = TURN_NS;
-	attr.sched_flags |= SCHED_FLAG_RESET_ON_FORK;
-	syscall(SYS_sched_setattr, 0, &attr, 0);
+	set(&attr);
+}
+
+static bool come_first(void)
+{
+	struct sched_attr attr = {0};
+
+	if (!get(&attr) || attr.sched_policy != SCHED_NORMAL || attr.sched_nice)
+		return false;
+	attr = (struct sched_attr){.sched_policy = SCHED_RR, .sched_priority = 1};
+	return set(&attr);
+}
+
+void rs_prompt_helper(void)
+{
+	if (!come_first())
+		rs_prompt_thread();
+}
+
+/* ---- one piece of work ---- */
+
+void rs_prompt_begin(struct rs_prompt *work)
+{
+	unsigned int cpu;
+
+	work->size = 0;
+	work->first = come_first();
+	if (!work->first)
+		return;
+	work->size = syscall(SYS_sched_getaffinity, 0, sizeof(work->before), work->before);
+	if (work->size <= 0 || syscall(SYS_getcpu, &cpu, NULL, NULL) || cpu >= work->size * 8) {
+		work->size = 0;
+		return;
+	}
+	work->cpu = cpu;
+	rs_prompt_gather(work, 0);
+}
+
+void rs_prompt_gather(const struct rs_prompt *work, pid_t tid)
+{
+	unsigned long here[RS_PROMPT_CPU_WORDS] = {0};
+
+	if (!work->size)
+		return;
+	here[work->cpu / LONG_BITS] = 1ul << work->cpu % LONG_BITS;
+	syscall(SYS_sched_setaffinity, tid, work->size, here);
+}
+
+void rs_prompt_release(const struct rs_prompt *work, pid_t tid)
+{
+	if (work->size)
+		syscall(SYS_sched_setaffinity, tid, work->size, work->before);
+}
+
+void rs_prompt_end(struct rs_prompt *work)
+{
+	struct sched_attr usual = {.sched_policy = SCHED_NORMAL, .sched_runtime = TURN_NS};
+
+	rs_prompt_release(work, 0);
+	if (work->first)
+		set(&usual);
+	work->first = false;
+	work->size = 0;
 }

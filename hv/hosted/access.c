@@ -29,7 +29,8 @@
 #define LIMIT_MS 2000
 #define LOOK_MS 20     /* after that, at a child that has had no core */
 #define FILES_MAX 4096 /* more than a session opens */
-#define PIECES 512u    /* of a round */
+#define PIECES 2048u   /* of a round */
+#define TOGETHER_MIN 3 /* fewer pieces of a page are as quick one by one */
 
 struct round {
 	enum rs_hosted_kind kind;
@@ -48,6 +49,9 @@ struct rs_hosted_memory {
 
 #define SOCKET STDIN_FILENO
 #define MEMORY STDOUT_FILENO
+#define PAGES STDERR_FILENO /* the pagemap */
+#define PAGE_PRESENT (1ull << 63)
+#define PAGE_OF_FILE (1ull << 61) /* or shared with other processes */
 
 /* Not pread() and pwrite(), cancellation points: that costs some 40 ns more. */
 static long read_at(const struct rs_hosted_piece *piece)
@@ -78,32 +82,108 @@ static long write_word(const struct rs_hosted_piece *piece)
 	return done == (long)sizeof(bytes) ? (long)piece->size : MIN(done, 0);
 }
 
+/* How many pieces from the first one on lie in one page. */
+static uint32_t of_one_page(const struct rs_hosted_piece *pieces, uint32_t count)
+{
+	const uint64_t page = pieces->at & ~(uint64_t)(RS_PAGE_SIZE - 1);
+	uint32_t n = 0;
+
+	while (n < count && pieces[n].at - page < RS_PAGE_SIZE &&
+	       pieces[n].size <= RS_PAGE_SIZE - (pieces[n].at - page))
+		n++;
+	return n;
+}
+
+/* Whether nobody writes to the page while the process stands still: it is a copy of its own. */
+static bool is_own(uint64_t at)
+{
+	uint64_t entry = 0;
+
+	return syscall(SYS_pread64, PAGES, &entry, sizeof(entry),
+		       at / RS_PAGE_SIZE * sizeof(entry)) == (long)sizeof(entry) &&
+	       (entry & (PAGE_PRESENT | PAGE_OF_FILE)) == PAGE_PRESENT;
+}
+
+/*
+ * Pieces of one page. Each access looks the page up anew, which takes longer than all else. So what
+ * lies between the first byte and the last is read once, and written once. False: it is to be done
+ * piece by piece, which tells what fails.
+ */
+static bool do_together(enum rs_hosted_kind kind, struct rs_hosted_piece *pieces, uint32_t count)
+{
+	uint8_t bytes[RS_PAGE_SIZE];
+	struct rs_hosted_piece all = {.at = UINT64_MAX, .bytes = bytes};
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		all.at = MIN(all.at, pieces[i].at);
+		end = MAX(end, pieces[i].at + pieces[i].size);
+	}
+	all.size = end - all.at;
+	if (read_at(&all) != (long)all.size)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *there = bytes + (pieces[i].at - all.at);
+
+		if (kind == RS_HOSTED_READ)
+			memcpy(pieces[i].bytes, there, pieces[i].size);
+		else
+			memcpy(there, pieces[i].bytes, pieces[i].size);
+	}
+	if (kind == RS_HOSTED_WRITE && write_at(&all) != (long)all.size)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		pieces[i].done = (long)pieces[i].size;
+	return true;
+}
+
+static bool do_piece(enum rs_hosted_kind kind, struct rs_hosted_piece *piece)
+{
+	const long done = kind == RS_HOSTED_READ    ? read_at(piece)
+			  : kind == RS_HOSTED_WRITE ? write_at(piece)
+						    : write_word(piece);
+
+	piece->done = done < 0 ? -errno : done;
+	return piece->done == (long)piece->size;
+}
+
+/* The first write of text that comes from a file makes a copy of the page for the process. */
+static bool may_do_together(enum rs_hosted_kind kind, struct rs_hosted_piece *first)
+{
+	return kind == RS_HOSTED_READ || (do_piece(kind, first) && is_own(first->at));
+}
+
 static void do_round(struct round *round)
 {
-	for (uint32_t i = 0; i < round->count; i++) {
-		struct rs_hosted_piece *piece = &round->pieces[i];
-		long done = round->kind == RS_HOSTED_READ    ? read_at(piece)
-			    : round->kind == RS_HOSTED_WRITE ? write_at(piece)
-							     : write_word(piece);
+	const enum rs_hosted_kind kind = round->kind;
 
-		piece->done = done < 0 ? -errno : done;
-		if (round->kind == RS_HOSTED_READ && piece->done != (long)piece->size)
+	for (uint32_t i = 0, n; i < round->count; i += n) {
+		struct rs_hosted_piece *piece = &round->pieces[i];
+
+		n = kind == RS_HOSTED_WORD ? 1 : of_one_page(piece, round->count - i);
+		if (n >= TOGETHER_MIN && may_do_together(kind, piece) &&
+		    do_together(kind, piece, n))
+			continue;
+		n = 1;
+		if (!do_piece(kind, piece) && kind == RS_HOSTED_READ)
 			break;
 	}
 }
 
-static void serve(struct round *round, int socket, int memory)
+static void serve(struct round *round, int socket, int memory, int pages)
 {
 	char byte;
 
 	prctl(PR_SET_NAME, "rs-memory");
-	rs_prompt_thread();
+	rs_prompt_helper();
 	setsid();
-	/* Both are above the standard ones, see rs_hosted_memory_start(). */
+	/* All are above the standard ones, see rs_hosted_memory_start(). */
 	dup2(socket, SOCKET);
 	dup2(memory, MEMORY);
-	if (close_range(MEMORY + 1, ~0u, 0))
-		for (int fd = MEMORY + 1; fd < FILES_MAX; fd++)
+	if (dup2(pages, PAGES) < 0)
+		close(PAGES);
+	if (close_range(PAGES + 1, ~0u, 0))
+		for (int fd = PAGES + 1; fd < FILES_MAX; fd++)
 			close(fd);
 	while (read(SOCKET, &byte, 1) == 1) {
 		do_round(round);
@@ -218,7 +298,7 @@ void rs_hosted_access_free(struct rs_hosted_access *job)
 	g_free(job);
 }
 
-static int start_child(struct rs_hosted_memory *memory, int there, int fd)
+static int start_child(struct rs_hosted_memory *memory, int there, int fd, int pages)
 {
 	sigset_t all, before;
 
@@ -227,12 +307,12 @@ static int start_child(struct rs_hosted_memory *memory, int there, int fd)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	memory->child = fork();
 	if (memory->child == 0)
-		serve(memory->round, there, fd);
+		serve(memory->round, there, fd, pages);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return memory->child < 0 ? -errno : 0;
 }
 
-int rs_hosted_memory_start(int fd, struct rs_hosted_memory **out)
+int rs_hosted_memory_start(int fd, int pages, struct rs_hosted_memory **out)
 {
 	struct rs_hosted_memory memory = {.socket = -1};
 	int ends[2], ret;
@@ -244,7 +324,7 @@ int rs_hosted_memory_start(int fd, struct rs_hosted_memory **out)
 	ret = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ? -errno : 0;
 	if (!ret) {
 		memory.socket = ends[0];
-		ret = start_child(&memory, ends[1], fd);
+		ret = start_child(&memory, ends[1], fd, pages);
 		close(ends[1]);
 	}
 	if (!ret) {
@@ -255,6 +335,11 @@ int rs_hosted_memory_start(int fd, struct rs_hosted_memory **out)
 		close(memory.socket);
 	munmap(memory.round, sizeof(*memory.round));
 	return ret;
+}
+
+pid_t rs_hosted_memory_process(const struct rs_hosted_memory *memory)
+{
+	return memory->child;
 }
 
 static void forget(struct rs_hosted_memory *memory)

@@ -118,9 +118,9 @@ static int hosted_pause(struct rs_target *target, struct rs_error *err)
 		return rs_error_set(err, EAGAIN, "a thread of process %d has not stopped lately",
 				    (int)hosted->base.pid);
 	if (hosted->base.pid > 0 && !hosted->ended)
-		ret = rs_hosted_stop(hosted->ready ? g_steal_pointer(&hosted->ready)
-						   : rs_hosted_stop_new(),
-				     hosted->base.pid, &hosted->former, &hosted->stop, err);
+		ret = rs_hosted_stop(
+			hosted->ready ? g_steal_pointer(&hosted->ready) : rs_hosted_stop_new(),
+			hosted->base.pid, &hosted->former, &hosted->work, &hosted->stop, err);
 	make_ready_later(hosted);
 	note_silence(hosted, ret);
 	hosted->paused = !ret;
@@ -135,6 +135,23 @@ static int hosted_resume(struct rs_target *target, struct rs_error *err)
 	if (hosted->stop)
 		rs_hosted_let_go(g_steal_pointer(&hosted->stop));
 	return 0;
+}
+
+/* The process that reads and writes memory may be another one at the end. */
+static void hosted_hurry(struct rs_target *target, bool on)
+{
+	struct rs_hosted *hosted = rs_hosted_of(target);
+	const pid_t helper = hosted->memory ? rs_hosted_memory_process(hosted->memory) : 0;
+
+	if (on) {
+		rs_prompt_begin(&hosted->work);
+		if (helper)
+			rs_prompt_gather(&hosted->work, helper);
+	} else {
+		if (helper)
+			rs_prompt_release(&hosted->work, helper);
+		rs_prompt_end(&hosted->work);
+	}
 }
 
 /* The agent of another image, perhaps. */
@@ -258,6 +275,7 @@ static const struct rs_target_ops hosted_ops = {
 	.start = hosted_start,
 	.pause = hosted_pause,
 	.resume = hosted_resume,
+	.hurry = hosted_hurry,
 	.read_virt = rs_hosted_read_virt,
 	.write_text = rs_hosted_write_text,
 	.writes_live = rs_hosted_writes_live,

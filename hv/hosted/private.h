@@ -7,6 +7,7 @@
 #ifndef RS_HV_HOSTED_PRIVATE_H
 #define RS_HV_HOSTED_PRIVATE_H
 
+#include "base/prompt.h"
 #include "base/ticks.h"
 #include "hosted/hosted.h"
 
@@ -46,9 +47,10 @@ struct rs_hosted {
 	struct rs_hosted_stop *ready; /* for the next stop; NULL: there is none yet */
 	GSource *ready_source;        /* makes it when there is time */
 	bool paused;
-	pid_t former;        /* the thread of the last stop, which may still be ending */
-	gint64 silent_until; /* a thread did not stop: not tried before, monotonic us … */
-	gint64 silence;      /* … and for how long */
+	struct rs_prompt work; /* the batch that we are at */
+	pid_t former;          /* the thread of the last stop, which may still be ending */
+	gint64 silent_until;   /* a thread did not stop: not tried before, monotonic us … */
+	gint64 silence;        /* … and for how long */
 };
 
 static inline struct rs_hosted *rs_hosted_of(const struct rs_target *target)
@@ -78,12 +80,12 @@ void rs_hosted_signal(struct rs_hosted *hosted, int signal);
 struct rs_hosted_stop *rs_hosted_stop_new(void);
 /*
  * Holds all threads that run in the memory of process `pid`, and takes over `stop`. A process that
- * has ended is no error. `former`: the thread that held it last, which *thread replaces. -EBUSY:
- * somebody else traces it; -ETIMEDOUT: a thread does not stop within 2 s; others: as ptrace()
- * gives them.
+ * has ended is no error. `former`: the thread that held it last, which *thread replaces. `work`:
+ * what the caller is at, if it has begun. -EBUSY: somebody else traces it; -ETIMEDOUT: a thread
+ * does not stop within 2 s; others: as ptrace() gives them.
  */
 int rs_hosted_stop(struct rs_hosted_stop *stop, pid_t pid, pid_t *former,
-		   struct rs_hosted_stop **out, struct rs_error *err);
+		   const struct rs_prompt *work, struct rs_hosted_stop **out, struct rs_error *err);
 /* Lets them go on, if it holds any, and frees it. */
 void rs_hosted_let_go(struct rs_hosted_stop *stop);
 
@@ -124,8 +126,11 @@ void rs_hosted_access_free(struct rs_hosted_access *job);
  * can only be left. At most one more piece is written, when the kernel lets it.
  */
 bool rs_hosted_access(struct rs_hosted_memory *memory, struct rs_hosted_access *job);
-/* `fd`, not one of the standard ones, is used from now on by the child alone. 0, or -errno. */
-int rs_hosted_memory_start(int fd, struct rs_hosted_memory **out);
+/* `fd`, the memory, and `pages`, its pagemap, are none of the standard ones. The child has them of
+ * its own. `pages` < 0: there is none, so each piece is written alone. 0, or -errno. */
+int rs_hosted_memory_start(int fd, int pages, struct rs_hosted_memory **out);
+/* The child. */
+pid_t rs_hosted_memory_process(const struct rs_hosted_memory *memory);
 /* After a failed access, and else. NULL is accepted by the latter. */
 void rs_hosted_memory_leave(struct rs_hosted_memory *memory);
 void rs_hosted_memory_end(struct rs_hosted_memory *memory);

@@ -90,7 +90,8 @@ static int try_to_write(struct rs_hosted *hosted, pid_t pid, struct rs_error *wh
 	else
 		close(fd);
 	if (!ret && hosted->way != RS_HOSTED_LIVE)
-		ret = rs_hosted_stop(rs_hosted_stop_new(), pid, &hosted->former, &stop, why);
+		ret = rs_hosted_stop(rs_hosted_stop_new(), pid, &hosted->former, &hosted->work,
+				     &stop, why);
 	if (!ret && hosted->way != RS_HOSTED_LIVE)
 		rs_hosted_let_go(stop);
 	return ret ? rs_error_prefix(why, "the program patches its own text") : 0;

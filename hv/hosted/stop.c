@@ -53,6 +53,7 @@ struct rs_hosted_stop {
 	int result;
 	struct rs_error error;
 	pid_t tid;
+	struct rs_prompt work; /* what the caller was at before the thread had said its id */
 
 	/* Only the thread uses these. */
 	gint64 limit;
@@ -333,7 +334,7 @@ static gpointer hold(gpointer data)
 	bool left;
 	int ret;
 
-	rs_prompt_thread();
+	rs_prompt_helper();
 	/* Other threads handle signals. This one takes only the signal that wakes it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
@@ -344,6 +345,7 @@ static gpointer hold(gpointer data)
 	stop->tid = gettid();
 	while (!stop->pid && !stop->released)
 		g_cond_wait(&stop->changed, &stop->lock);
+	rs_prompt_gather(&stop->work, 0);
 	g_mutex_unlock(&stop->lock);
 	if (!stop->pid)
 		return NULL;
@@ -419,13 +421,17 @@ struct rs_hosted_stop *rs_hosted_stop_new(void)
 }
 
 int rs_hosted_stop(struct rs_hosted_stop *stop, pid_t pid, pid_t *former,
-		   struct rs_hosted_stop **out, struct rs_error *err)
+		   const struct rs_prompt *work, struct rs_hosted_stop **out, struct rs_error *err)
 {
 	GThread *thread;
 	bool left;
 	int ret;
 
 	g_mutex_lock(&stop->lock);
+	if (stop->tid)
+		rs_prompt_gather(work, stop->tid);
+	else
+		stop->work = *work;
 	stop->pid = pid;
 	stop->former = *former;
 	stop->limit = g_get_monotonic_time() + LIMIT_US;

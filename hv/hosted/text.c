@@ -45,11 +45,24 @@ static int give_up(struct rs_hosted *hosted, struct rs_error *err)
 	return rs_error_set(err, why->code, "%s", why->message);
 }
 
+/* A file of the thread's, with a descriptor that is none of the standard ones. Or -errno. */
+static int open_file(pid_t pid, pid_t task, const char *name, int flags)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/%s", (int)pid, (int)task, name);
+	int fd = open(path, flags | O_CLOEXEC), high;
+
+	if (fd < 0)
+		return -errno;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	high = high < 0 ? -errno : high;
+	close(fd);
+	return high;
+}
+
 int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err)
 {
 	pid_t pid = hosted->base.pid, task;
-	char path[64];
-	int fd, high, ret;
+	int fd, pages, ret;
 
 	if (hosted->no_memory.code)
 		return rs_error_set(err, hosted->no_memory.code, "%s", hosted->no_memory.message);
@@ -60,16 +73,17 @@ int rs_hosted_open_memory(struct rs_hosted *hosted, struct rs_error *err)
 	task = rs_process_living_task(pid);
 	if (!task)
 		return rs_error_set(err, ESRCH, "process %d has ended", (int)pid);
-	g_snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)task);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	ret = high < 0 ? -errno : rs_hosted_memory_start(high, &hosted->memory);
-	if (high >= 0)
-		close(high);
-	if (fd >= 0)
-		close(fd);
-	return ret ? rs_error_set(err, ret == -ENOENT ? ESRCH : -ret, "%s: %s", path,
-				  g_strerror(-ret))
+	ret = fd = open_file(pid, task, "mem", O_RDWR);
+	if (fd < 0)
+		return rs_error_set(err, ret == -ENOENT ? ESRCH : -ret, "process %d: memory: %s",
+				    (int)pid, g_strerror(-ret));
+	/* Not every kernel has it. */
+	pages = open_file(pid, task, "pagemap", O_RDONLY);
+	ret = rs_hosted_memory_start(fd, pages, &hosted->memory);
+	if (pages >= 0)
+		close(pages);
+	close(fd);
+	return ret ? rs_error_set(err, -ret, "process %d: memory: %s", (int)pid, g_strerror(-ret))
 		   : 0;
 }
 
@@ -112,48 +126,18 @@ int rs_hosted_read_virt(struct rs_target *target, rs_gva_t at, void *out, size_t
 	return ret;
 }
 
-/* The end of the stretch that begins with patch `first`. Patches with rising addresses in one page
- * are one stretch. It is read in one piece, with the bytes between them. */
-static size_t stretch_end(const struct rs_text_patch *patches, size_t count, size_t first)
-{
-	uint64_t page_end = (patches[first].at.v & ~(uint64_t)(RS_PAGE_SIZE - 1)) + RS_PAGE_SIZE;
-	size_t next = first + 1;
-
-	while (next < count && patches[next].at.v < page_end &&
-	       patches[next].at.v >= patches[next - 1].at.v + patches[next - 1].size &&
-	       patches[next].size <= page_end - patches[next].at.v)
-		next++;
-	return next;
-}
-
-static size_t stretch_size(const struct rs_text_patch *patches, size_t count, size_t first)
-{
-	const struct rs_text_patch *last = &patches[stretch_end(patches, count, first) - 1];
-
-	return last->at.v + last->size - patches[first].at.v;
-}
-
 int rs_hosted_read_text(struct rs_target *target, const struct rs_text_patch *patches, size_t count,
 			uint8_t (*now)[RS_TEXT_MAX], struct rs_error *err)
 {
-	struct rs_hosted_access *job;
-	size_t room = 0, stretches = 0, done = 0;
+	struct rs_hosted_access *job =
+		rs_hosted_access_new(RS_HOSTED_READ, count, count * RS_TEXT_MAX);
 	int ret;
 
-	for (size_t i = 0; i < count; i = stretch_end(patches, count, i), stretches++)
-		room += stretch_size(patches, count, i);
-	job = rs_hosted_access_new(RS_HOSTED_READ, stretches, room);
-	for (size_t i = 0; i < count; i = stretch_end(patches, count, i))
-		rs_hosted_access_add(job, patches[i].at.v, NULL, stretch_size(patches, count, i));
+	for (size_t i = 0; i < count; i++)
+		rs_hosted_access_add(job, patches[i].at.v, NULL, patches[i].size);
 	ret = read_memory(rs_hosted_of(target), job, err);
-	for (size_t k = 0; !ret && k < job->count; k++) {
-		const size_t end = stretch_end(patches, count, done);
-
-		for (; done < end; done++)
-			memcpy(now[done],
-			       job->pieces[k].bytes + (patches[done].at.v - job->pieces[k].at),
-			       patches[done].size);
-	}
+	for (size_t i = 0; i < count && !ret; i++)
+		memcpy(now[i], job->pieces[i].bytes, patches[i].size);
 	rs_hosted_access_free(job);
 	return ret;
 }
@@ -185,9 +169,8 @@ static int write_all(struct rs_hosted *hosted, enum rs_hosted_kind kind,
 }
 
 /*
- * One system call for each patch, because no cheaper way is exact. process_vm_writev takes many
- * places at once, but respects the write protection of text. PTRACE_POKETEXT writes whole words. A
- * write of a whole stretch would also write the bytes between the patches.
+ * By system calls of /proc/PID/mem, one for each page. process_vm_writev takes many places at once,
+ * but respects the write protection of text. PTRACE_POKETEXT writes whole words, each by a call.
  */
 int rs_hosted_write_text(struct rs_target *target, const struct rs_text_patch *patches,
 			 size_t count, bool *bad, struct rs_error *err)

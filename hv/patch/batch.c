@@ -441,13 +441,32 @@ static int apply(struct batch *batch, struct rs_error *err)
 	return ret;
 }
 
+/* All that needs the target's memory. */
+static int change_all(struct batch *batch, struct rs_error *err)
+{
+	const struct rs_target_ops *ops = batch->target->ops;
+	struct rs_error other = {0};
+	int ret = 0, applied = 0;
+
+	if (ops->hurry)
+		ops->hurry(batch->target, true);
+	check_all(batch);
+	if (batch->changes->len)
+		ret = write_journal(batch, err);
+	if (batch->changes->len)
+		applied = apply(batch, ret ? &other : err);
+	if (ops->hurry)
+		ops->hurry(batch->target, false);
+	return ret ? ret : applied;
+}
+
 int rs_patcher_batch(struct rs_patcher *patcher, uint32_t count, uint32_t *refused,
 		     struct rs_error *err)
 {
 	struct batch batch = {.patcher = patcher, .target = patcher->target};
-	struct rs_error local = {0}, other = {0};
+	struct rs_error local = {0};
 	uint64_t start = rs_monotonic_ns();
-	int ret = 0, applied = 0;
+	int ret = 0;
 
 	if (!err)
 		err = &local;
@@ -455,13 +474,7 @@ int rs_patcher_batch(struct rs_patcher *patcher, uint32_t count, uint32_t *refus
 	batch.changes = g_array_new(FALSE, FALSE, sizeof(struct change));
 	collect(&batch, count);
 	if (batch.changes->len)
-		check_all(&batch);
-	if (batch.changes->len)
-		ret = write_journal(&batch, err);
-	if (batch.changes->len)
-		applied = apply(&batch, ret ? &other : err);
-	if (!ret)
-		ret = applied;
+		ret = change_all(&batch, err);
 	tell_batch(&batch);
 	patcher->busy = false;
 	rs_patcher_settle(patcher, false);

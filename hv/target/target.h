@@ -153,6 +153,9 @@ struct rs_target_ops {
 	 * target that has ended accepts both. Called through rs_target_pause() and _resume(). */
 	int (*pause)(struct rs_target *target, struct rs_error *err);
 	int (*resume)(struct rs_target *target, struct rs_error *err);
+	/* A batch of patches begins, or is over. In between the calling thread is to get a CPU at
+	 * once. Not nested. NULL: there is nothing to do for that. */
+	void (*hurry)(struct rs_target *target, bool on);
 
 	/* Copies guest-physical memory. All or nothing: -EFAULT if some of it is not memory. NULL:
 	 * the target has no physical addresses (hosted). */

@@ -12,11 +12,13 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -201,6 +203,76 @@ static uint64_t cpu_time(pid_t pid)
 	return user + system;
 }
 
+/* Whether a thread with the usual nice value may come before others. */
+static bool may_come_first(void)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	pid_t child;
+	int status;
+
+	if (getpriority(PRIO_PROCESS, 0) || sched_getscheduler(0) & ~SCHED_RESET_ON_FORK)
+		return false;
+	child = fork();
+	if (child == 0)
+		_exit(sched_setscheduler(0, SCHED_RR, &first) ? 1 : 0);
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	return status == 0;
+}
+
+static void check_first(pid_t tid, const cpu_set_t *where, bool first)
+{
+	cpu_set_t now;
+
+	g_assert_cmpint(sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK, ==,
+			first ? SCHED_RR : SCHED_OTHER);
+	g_assert_cmpint(sched_getaffinity(tid, sizeof(now), &now), ==, 0);
+	g_assert_true(CPU_EQUAL(&now, where));
+}
+
+/* Who works on a batch is on one CPU, and comes first. Afterwards all is as before. */
+static void test_hurry(void)
+{
+	struct rs_target *target;
+	struct rs_error err = {0};
+	struct seen seen;
+	cpu_set_t before, here;
+	uint8_t byte;
+	pid_t memory;
+
+	if (!may_come_first()) {
+		g_test_skip("no right to real-time priority, or a nice value");
+		return;
+	}
+	target = run(&seen, (const char *const[]){spinner, "churn", NULL}, false);
+	if (!traced(target)) {
+		target->ops->destroy(target);
+		return;
+	}
+	/* It starts who reads the memory. */
+	g_assert_cmpint(target->ops->read_virt(target, (rs_gva_t){16}, &byte, 1, &err), ==,
+			-EFAULT);
+	memory = rs_hosted_memory_process(rs_hosted_of(target)->memory);
+	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
+	for (int i = 0; i < 20; i++) {
+		target->ops->hurry(target, true);
+		g_assert_cmpint(sched_getaffinity(0, sizeof(here), &here), ==, 0);
+		g_assert_cmpint(CPU_COUNT(&here), ==, 1);
+		check_first(0, &here, true);
+		check_first(memory, &here, true);
+		if (target->ops->pause(target, &err))
+			g_error("pause %d: %s", i, err.message);
+		check_first(rs_hosted_of(target)->former, &here, true);
+		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
+		target->ops->hurry(target, false);
+		check_first(0, &before, false);
+		g_assert_cmpint(sched_getaffinity(memory, sizeof(here), &here), ==, 0);
+		g_assert_true(CPU_EQUAL(&here, &before));
+		while (g_main_context_iteration(NULL, FALSE))
+			;
+	}
+	target->ops->destroy(target);
+}
+
 /* Threads that come and go, and vfork children, while the program is paused again and again. */
 static void test_pause(void)
 {
@@ -350,20 +422,26 @@ static void test_exact(void)
 /* A patch never undoes what others write beside it meanwhile. */
 static void test_neighbours(void)
 {
-	struct rs_text_patch patch = {
-		.at = {SPINNER_SHARED + PATCH_AT}, .size = 5, .new_bytes = {1, 2, 3, 4, 5}};
+	static const uint32_t at[] = {PATCH_AT - 32, PATCH_AT, PATCH_AT + 16, PATCH_AT + 64};
+	struct rs_text_patch patches[G_N_ELEMENTS(at)];
 	struct rs_target *target;
 	struct shared shared;
 	struct seen seen;
 	GThread *thread;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(at); i++)
+		patches[i] = (struct rs_text_patch){
+			.at = {SPINNER_SHARED + at[i]}, .size = 5, .new_bytes = {1, 2, 3, 4, 5}};
 
 	target = run_map(&seen, &shared, "map");
 	if (traced(target)) {
 		thread = g_thread_new("neighbour", write_neighbours, &shared);
 		g_assert_cmpint(target->ops->pause(target, NULL), ==, 0);
 		for (gint64 end = g_get_monotonic_time() + 300000; g_get_monotonic_time() < end;) {
-			g_assert_cmpint(rs_text_write(target, &patch, 1, NULL), ==, 0);
-			patch = rs_text_reversed(&patch);
+			g_assert_cmpint(rs_text_write(target, patches, G_N_ELEMENTS(at), NULL), ==,
+					0);
+			for (size_t i = 0; i < G_N_ELEMENTS(at); i++)
+				patches[i] = rs_text_reversed(&patches[i]);
 		}
 		g_assert_cmpint(target->ops->resume(target, NULL), ==, 0);
 		g_atomic_int_set(&shared.stop, true);
@@ -1120,6 +1198,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/hosted/cannot-run", test_cannot_run);
 	g_test_add_func("/hosted/stop", test_stop);
 	g_test_add_func("/hosted/pause", test_pause);
+	g_test_add_func("/hosted/hurry", test_hurry);
 	g_test_add_func("/hosted/exact", test_exact);
 	g_test_add_func("/hosted/neighbours", test_neighbours);
 	g_test_add_func("/hosted/site-stop", test_site_stop);
