@@ -96,7 +96,8 @@ static void emit_part(struct bridge_reader *reader, const struct rs_bridge_page 
 
 	entry.page.offset = offset;
 	entry.page.data = rs_locator(sizeof(entry.page), size);
-	rs_emit(&reader->events[PAGE], RS_EVENT_ENABLED, entry.words, sizeof(entry.page), &data, 1);
+	rs_emit_entry(&reader->events[PAGE], RS_EVENT_ENABLED, entry.words, sizeof(entry.page),
+		      &data, 1);
 }
 
 static void emit_page(struct bridge_reader *reader, struct bridge_cpu *cpu, uint32_t count,
@@ -118,7 +119,7 @@ static void emit_page(struct bridge_reader *reader, struct bridge_cpu *cpu, uint
 static void emit_swept(struct bridge_reader *reader, uint64_t until)
 {
 	current_cpu = 0;
-	rs_emit(&reader->events[SWEPT], RS_EVENT_ENABLED, &until, sizeof(until), NULL, 0);
+	rs_emit_entry(&reader->events[SWEPT], RS_EVENT_ENABLED, &until, sizeof(until), NULL, 0);
 }
 
 /* ---- what was lost ---- */

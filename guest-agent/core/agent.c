@@ -76,6 +76,7 @@ static void init_rings(uint32_t boot)
 		.ctls = rs_core_section(RS_SEC_RING_CTL),
 		.ctl_stride = header->section[RS_SEC_RING_CTL].stride,
 		.pages = rs_core_section(RS_SEC_RINGS),
+		.region = rs_core.region,
 		.chain = &rs_core.control->clock_chain,
 		.lost_nested = &rs_core.info->lost_nested,
 		.mode = &((const struct rs_region_header *)rs_core.region)->ring_mode,
@@ -83,7 +84,6 @@ static void init_rings(uint32_t boot)
 	};
 
 	rs_rings_init(&made, header);
-	rs_store(&rs_emit_common.region, rs_core.region);
 	rs_store(&rs_emit_common.chain, made.chain);
 	rs_store(&rs_emit_common.units, made.units);
 	for (uint32_t i = 0; i < header->ring_count; i++) {

@@ -120,6 +120,10 @@ void rs_core_unlink_providers(struct rs_agent_provider **at, struct rs_agent_pro
 void rs_callbacks_drop(const struct rs_agent_provider *provider);
 /* callback.c: tells the host which events of a provider that has just come have callbacks. */
 void rs_callbacks_tell(const struct rs_agent_provider *provider);
+/* Calls an event's callbacks: with the arguments of trace_*(), or with the entry of its record. */
+void rs_callbacks_raw(struct rs_event *event, const uint64_t *args, uint32_t count);
+void rs_callbacks_record(struct rs_event *event, const uint64_t *entry, uint32_t size,
+			 const struct rs_dyn *dyn, uint32_t dyn_count);
 /* Whether a callback runs on this CPU or thread, so that the agent's lock must not be taken. */
 bool rs_callback_runs(void);
 /* Whether the event's sites are to be on for its callbacks. */

@@ -13,7 +13,7 @@ struct rs_core rs_core;
 /* The control word of every event while no region is attached. */
 const uint32_t rs_nothing_enabled[1];
 /*
- * These three are read by the code of events, in whichever image it is. A program may hold a copy
+ * The next four are read by the code of events, in whichever image it is. A program may hold a copy
  * of those of a library (copy relocation), so they stay default symbols where the agent's functions
  * are built as protected ones.
  */
@@ -21,6 +21,9 @@ const uint32_t rs_nothing_enabled[1];
 PUBLIC const uint32_t *rs_event_ctl = rs_nothing_enabled;
 PUBLIC const uint32_t *rs_event_generation = rs_nothing_enabled;
 PUBLIC uint32_t rs_event_changes;
+PUBLIC struct rs_emit_common rs_emit_common = {
+	.epoch = RS_EMIT_NO_EPOCH,
+};
 
 static inline enum rs_producers producers(void)
 {
@@ -244,15 +247,6 @@ static void emit_any_size(struct rs_event *event, const uint64_t *entry, uint32_
 		rs_emit_plain(event, entry, size);
 }
 
-void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-	     const struct rs_dyn *dyn, uint32_t dyn_count)
-{
-	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
-	    !rs_judge_any(event, control, entry, size, dyn, dyn_count))
-		return;
-	emit_any_size(event, entry, size, dyn, dyn_count);
-}
-
 /* With the call stack that begins at `frame`. That is a function which an event's own one called,
  * and both are left out. */
 static __attribute__((__noinline__)) void emit_from(uintptr_t frame, struct rs_event *event,
@@ -273,23 +267,6 @@ static __attribute__((__noinline__)) void emit_from(uintptr_t frame, struct rs_e
 		stack.count =
 			rs_stack_walk(rs_arch_frame_caller(frame), frame, end, stack.frames, depth);
 	emit_any(rs_load(&event->id), entry, size, dyn, dyn_count, event->info, &stack);
-}
-
-/*
- * The frames of the next three begin the chain of callers, whatever the agent is compiled with.
- * Their caller is an event's own function.
- */
-__attribute__((__noinline__)) void rs_emit_stack(struct rs_event *event, uint32_t control,
-						 const uint64_t *entry, uint32_t size,
-						 const struct rs_dyn *dyn, uint32_t dyn_count)
-{
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-
-	if (rs_unlikely(control >> RS_EVENT_FILTER_SHIFT) &&
-	    !rs_judge_any(event, control, entry, size, dyn, dyn_count))
-		return;
-	emit_from(frame, event, control, entry, size, dyn, dyn_count);
-	RS_NO_TAIL_CALL();
 }
 
 /* Says "enabled", and otherwise what no control word does: a filter has a place, and a stack is not
@@ -362,10 +339,13 @@ uint32_t rs_emit_odd(struct rs_event *event, uint32_t control, const uint64_t *e
 	return emit_odd(event, control, entry, size);
 }
 
-static inline __attribute__((always_inline)) void
-emit_entry(uintptr_t frame, struct rs_event *event, uint32_t control, const uint64_t *entry,
-	   uint32_t size, const struct rs_dyn *dyn, uint32_t dyn_count)
+/* Its frame begins the chain of callers. */
+__attribute__((__noinline__)) void rs_emit_entry(struct rs_event *event, uint32_t control,
+						 const uint64_t *entry, uint32_t size,
+						 const struct rs_dyn *dyn, uint32_t dyn_count)
 {
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
 	if (!wanted(event, &control, entry, size, dyn, dyn_count))
 		return;
 	if (rs_unlikely(control & RS_EVENT_STACK_MASK))
@@ -373,14 +353,6 @@ emit_entry(uintptr_t frame, struct rs_event *event, uint32_t control, const uint
 	else
 		emit_any_size(event, entry, size, dyn, dyn_count);
 	RS_NO_TAIL_CALL();
-}
-
-__attribute__((__noinline__)) void rs_emit_entry(struct rs_event *event, uint32_t control,
-						 const uint64_t *entry, uint32_t size,
-						 const struct rs_dyn *dyn, uint32_t dyn_count)
-{
-	emit_entry((uintptr_t)__builtin_frame_address(0), event, control, entry, size, dyn,
-		   dyn_count);
 }
 
 uint64_t rs_core_time(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What emit.c asks of judge.c, beside rs_judge() (event_impl.h). Any context. */
+/* What emit.c asks of judge.c. Any context. */
 #ifndef RS_AGENT_JUDGE_H
 #define RS_AGENT_JUDGE_H
 
@@ -8,6 +8,14 @@
 #include <ringside/native.h>
 
 #pragma GCC visibility push(hidden) /* not for who links the agent */
+
+/*
+ * Called first where `control` names a filter. 0: rejected. RS_EVENT_ENABLED: accepted.
+ * RS_JUDGE_OPEN: rs_judge_any() is to judge, since the filter asks for more than integer fields.
+ */
+#define RS_JUDGE_OPEN ~0u
+uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
+		  uint32_t size);
 
 /* For a filter that needs more than integer fields, or that is just being replaced. */
 bool rs_judge_any(const struct rs_event *event, uint32_t control, const uint64_t *entry,
@@ -32,7 +40,7 @@ extern struct rs_native_pool rs_native;
  */
 static inline const struct rs_native_entry *rs_native_find(uint32_t id, uint32_t shape)
 {
-	uint32_t number = rs_load(&rs_native.words[id]) - 1;
+	uint32_t number = rs_load_acquire(&rs_native.words[id]) - 1;
 	const struct rs_native_entry *entry =
 		(const struct rs_native_entry *)rs_native.pool + number;
 

@@ -3,10 +3,6 @@
 
 #include <ringside/agent.h>
 
-__attribute__((visibility("default"))) struct rs_emit_common rs_emit_common = {
-	.epoch = RS_EMIT_NO_EPOCH,
-};
-
 static uint32_t log2_of(uint32_t n)
 {
 	return 31 - (uint32_t)__builtin_clz(n);
@@ -53,25 +49,25 @@ uint32_t rs_ring_lap_base(const struct rs_ring *ring, uint64_t shape, uint64_t p
 	return (uint32_t)(laps << ring->rings->page_shift);
 }
 
-static void add64(enum rs_producers shared, uint64_t *p, uint64_t n)
+static void add64(enum rs_producers kind, uint64_t *p, uint64_t n)
 {
-	if (shared)
+	if (kind != RS_NESTED)
 		rs_shared_add64(p, n);
 	else
 		rs_local_add64(p, n);
 }
 
 /* Several producers may be here, in any order. The largest value wins. */
-static void raise64(enum rs_producers shared, uint64_t *p, uint64_t to)
+static void raise64(enum rs_producers kind, uint64_t *p, uint64_t to)
 {
 	uint64_t now = rs_load(p);
 
-	while ((int64_t)(to - now) > 0 && !rs_ring_cas(shared, p, now, to))
+	while ((int64_t)(to - now) > 0 && !rs_ring_cas(kind, p, now, to))
 		now = rs_load(p);
 }
 
 /* Fills the rest of a page that the word has just left. That rest is ours. */
-static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t shape, uint64_t page,
+static void pad(const struct rs_ring *ring, enum rs_producers kind, uint64_t shape, uint64_t page,
 		uint32_t off)
 {
 	struct rs_ring_page *at = rs_ring_page(ring, shape, page);
@@ -79,19 +75,19 @@ static void pad(const struct rs_ring *ring, enum rs_producers shared, uint64_t s
 	if (off >= ring->rings->units)
 		return;
 	rs_store((uint64_t *)at + off, (uint64_t)RS_REC_PAD | 8ull << 16);
-	rs_ring_commit(ring, shared, at, (ring->rings->units - off) * RS_RING_UNIT);
+	rs_ring_commit(ring, kind, at, (ring->rings->units - off) * RS_RING_UNIT);
 }
 
 /* Closes the page of `word`: its offset becomes `to`. False: somebody else has moved the word. */
-static bool close_page(const struct rs_ring *ring, enum rs_producers shared, uint64_t shape,
+static bool close_page(const struct rs_ring *ring, enum rs_producers kind, uint64_t shape,
 		       uint64_t word, uint32_t to)
 {
 	uint32_t off = rs_word_offset(word);
 
-	if (!rs_ring_move(ring, shared, word, word + (to - off)))
+	if (!rs_ring_move(ring, kind, word, word + (to - off)))
 		return false;
 	rs_wmb(); /* pairs with the reader's rs_rmb() before its second look at the word */
-	pad(ring, shared, shape, rs_word_page(word), off);
+	pad(ring, kind, shape, rs_word_page(word), off);
 	return true;
 }
 
@@ -99,18 +95,18 @@ static bool close_page(const struct rs_ring *ring, enum rs_producers shared, uin
  * Closes the current page. So the next record opens a page, and `dropped` in its header reports the
  * loss where it happened.
  */
-static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producers shared,
+static enum rs_switch_result refuse(const struct rs_ring *ring, enum rs_producers kind,
 				    uint64_t shape, uint64_t word)
 {
 	struct rs_ring_state *state = ring->state;
 
 	if (rs_word_offset(word) < ring->rings->units) {
-		if (!close_page(ring, shared, shape, word, ring->rings->units))
+		if (!close_page(ring, kind, shape, word, ring->rings->units))
 			return RS_SWITCH_RETRY;
 	} else if (rs_load_acquire(&state->word) != word) {
 		return RS_SWITCH_RETRY;
 	}
-	add64(shared, &state->dropped, 1);
+	add64(kind, &state->dropped, 1);
 	return RS_SWITCH_REFUSED;
 }
 
@@ -131,7 +127,7 @@ static uint64_t wanted_shape(const struct rs_ring *ring, uint64_t now)
  * Behind page `cur`, where `word` says RS_WORD_CLOSED, the ring goes to its other place. Whoever
  * finds that writes down the same. Returns the shape from there on; 0: the word has moved.
  */
-static uint64_t go_over(const struct rs_ring *ring, enum rs_producers shared, uint64_t word,
+static uint64_t go_over(const struct rs_ring *ring, enum rs_producers kind, uint64_t word,
 			uint64_t cur)
 {
 	uint64_t now = rs_load_acquire(&ring->state->shape), next = wanted_shape(ring, now);
@@ -148,8 +144,8 @@ static uint64_t go_over(const struct rs_ring *ring, enum rs_producers shared, ui
 	if (next == now)
 		return now; /* somebody has written it down */
 	if (old != made)
-		rs_ring_cas(shared, place, old, made);
-	raise64(shared, &ring->state->shape, next);
+		rs_ring_cas(kind, place, old, made);
+	raise64(kind, &ring->state->shape, next);
 	return next;
 }
 
@@ -218,7 +214,7 @@ static bool next_page(const struct rs_ring *ring, uint64_t shape, uint64_t cur, 
 	return false;
 }
 
-enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
+enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers kind,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
 				     uint32_t chain, const struct rs_ring_record *record,
 				     struct rs_ring_page **page)
@@ -238,20 +234,20 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	records = full_records(before, word);
 	shape = rs_ring_shape(state);
 	if (rs_word_offset(word) == RS_WORD_CLOSED) {
-		shape = go_over(ring, shared, word, cur);
+		shape = go_over(ring, kind, word, cur);
 		if (!shape)
 			return RS_SWITCH_RETRY;
 	} else if (wanted_shape(ring, shape) != shape) {
-		close_page(ring, shared, shape, word, RS_WORD_CLOSED);
+		close_page(ring, kind, shape, word, RS_WORD_CLOSED);
 		return RS_SWITCH_RETRY;
 	}
 	/* Read after the word: so it is no less than what the opener of its page read. */
 	dropped = rs_load_acquire(&state->dropped);
 	if (!next_page(ring, shape, cur, &next, &skipped))
-		return refuse(ring, shared, shape, word);
-	if (!shared && rs_load(&state->context) != context)
+		return refuse(ring, kind, shape, word);
+	if (kind == RS_NESTED && rs_load(&state->context) != context)
 		token = rs_context_claim(ring, &token);
-	if (!rs_ring_move(ring, shared, word,
+	if (!rs_ring_move(ring, kind, word,
 			  (records + 1) << RS_WORD_RECORDS_SHIFT |
 				  (next & RS_WORD_PAGE_MASK) << RS_WORD_PAGE_SHIFT |
 				  (RS_RING_PAGE_HEADER / RS_RING_UNIT + record_units)))
@@ -261,15 +257,15 @@ enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_produce
 	rs_store(&state->last_ts, ts);
 	rs_store(&state->chain, chain);
 	if (token)
-		rs_context_settle(ring, shared, token, context);
-	pad(ring, shared, shape, cur, rs_word_offset(word));
+		rs_context_settle(ring, kind, token, context);
+	pad(ring, kind, shape, cur, rs_word_offset(word));
 	for (uint64_t passed = cur + 1; passed != next; passed++)
-		rs_ring_commit(ring, shared, rs_ring_page(ring, shape, passed),
+		rs_ring_commit(ring, kind, rs_ring_page(ring, shape, passed),
 			       1u << ring->rings->page_shift);
 	if (skipped)
-		add64(shared, &state->skipped, skipped);
-	raise64(shared, &state->pages, next + 1);
-	raise64(shared, &state->records, records);
+		add64(kind, &state->skipped, skipped);
+	raise64(kind, &state->pages, next + 1);
+	raise64(kind, &state->records, records);
 
 	header = rs_ring_page(ring, shape, next);
 	rs_store(&header->ts, ts);
@@ -317,7 +313,7 @@ void rs_ring_resume(const struct rs_ring *ring)
 	rs_store(&state->page, (uint32_t)(word & ~RS_WORD_OFFSET_MASK));
 	rs_store(&state->index, ring->index);
 	rs_store(&state->ctl,
-		 (uint32_t)(((const uint8_t *)ring->ctl - rs_emit_common.region) / RS_RING_UNIT));
+		 (uint32_t)(((const uint8_t *)ring->ctl - ring->rings->region) / RS_RING_UNIT));
 	rs_store(&state->wake_noticed, rs_load(&state->wake_seen));
 }
 

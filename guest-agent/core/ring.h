@@ -3,7 +3,7 @@
  * The producer's side of one ring. docs/adr/0002-ring.md has the algorithm and says why it is safe.
  * The steps here are in the order of that page.
  *
- * emit.c and tests call this, on any CPU or thread. `shared` says how producers meet. Nothing here
+ * emit.c and tests call this, on any CPU or thread. `kind` says how producers meet. Nothing here
  * waits. Input is trusted, except struct rs_ring_ctl and the mode, which the host may change at any
  * time: a wrong value there costs records, nothing else.
  */
@@ -34,6 +34,7 @@ struct rs_rings {
 	const uint8_t *ctls;   /* struct rs_ring_ctl, ctl_stride apart */
 	uint8_t *pages;        /* RS_SEC_RINGS: see rs_region_place_offset() */
 	uint8_t *later;        /* the places of each ring for its later changes */
+	const uint8_t *region; /* all of these lie in it */
 	const uint32_t *chain; /* rs_control.clock_chain */
 	uint64_t *lost_nested; /* rs_guest_info.lost_nested */
 	const uint32_t *mode;  /* rs_region_header.ring_mode, which the host may change */
@@ -156,7 +157,7 @@ enum rs_switch_result {
 	RS_SWITCH_OPENED,
 	RS_SWITCH_REFUSED, /* counted */
 };
-enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers shared,
+enum rs_switch_result rs_ring_switch(const struct rs_ring *ring, enum rs_producers kind,
 				     uint64_t word, uint32_t record_units, uint64_t ts,
 				     uint32_t chain, const struct rs_ring_record *record,
 				     struct rs_ring_page **page);
@@ -203,10 +204,10 @@ static inline bool rs_ring_wake_due(const struct rs_rings *rings, uint32_t index
 	       rs_ring_wake_slow(rings, index);
 }
 
-static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers shared,
+static inline bool rs_ring_move(const struct rs_ring *ring, enum rs_producers kind,
 				uint64_t expected, uint64_t next)
 {
-	return rs_ring_move_in(rs_ring_area(), ring->index, &ring->state->word, shared, expected,
+	return rs_ring_move_in(rs_ring_area(), ring->index, &ring->state->word, kind, expected,
 			       next);
 }
 
@@ -225,10 +226,10 @@ static inline struct rs_ring_page *rs_ring_page(const struct rs_ring *ring, uint
 	return rs_rings_page(ring->rings, ring->index, shape, page);
 }
 
-static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers shared,
+static inline void rs_ring_commit(const struct rs_ring *ring, enum rs_producers kind,
 				  struct rs_ring_page *page, uint32_t bytes)
 {
-	rs_ring_commit_to(rs_ring_area(), ring->index, shared, page, bytes);
+	rs_ring_commit_to(rs_ring_area(), ring->index, kind, page, bytes);
 }
 
 /*
@@ -246,10 +247,10 @@ static inline uint64_t rs_context_claim(const struct rs_ring *ring, const void *
 	return token;
 }
 
-static inline void rs_context_settle(const struct rs_ring *ring, enum rs_producers shared,
+static inline void rs_context_settle(const struct rs_ring *ring, enum rs_producers kind,
 				     uint64_t token, uint64_t context)
 {
-	rs_ring_cas(shared, &ring->state->context, token, context);
+	rs_ring_cas(kind, &ring->state->context, token, context);
 }
 
 /*
@@ -273,16 +274,14 @@ static inline uint32_t rs_stack_units(const struct rs_rings *rings, uint32_t uni
  * `known` is state.page as it was before the record. If somebody else has looked up a page
  * meanwhile, nothing is stored: so a producer that is stopped here for long does no harm.
  */
-static inline void rs_ring_know(const struct rs_ring *ring, enum rs_producers shared,
-				uint64_t known, const struct rs_ring_page *page)
+static inline void rs_ring_know(const struct rs_ring *ring, enum rs_producers kind, uint64_t known,
+				const struct rs_ring_page *page)
 {
-	uint64_t units =
-		(uint64_t)((const uint8_t *)page - rs_load(&rs_emit_common.region)) / RS_RING_UNIT;
+	uint64_t units = (uint64_t)((const uint8_t *)page - ring->rings->region) / RS_RING_UNIT;
 	uint64_t next = units << 32 | (uint32_t)(rs_load(&page->seq) << RS_WORD_PAGE_SHIFT);
 
 	if (rs_unlikely(next != known) && !(units >> 32))
-		rs_ring_move_in(rs_ring_area(), ring->index, &ring->state->page, shared, known,
-				next);
+		rs_ring_move_in(rs_ring_area(), ring->index, &ring->state->page, kind, known, next);
 }
 
 /*
@@ -291,7 +290,7 @@ static inline void rs_ring_know(const struct rs_ring *ring, enum rs_producers sh
  * record is written.
  */
 static inline __attribute__((always_inline)) enum rs_ring_result
-rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
+rs_ring_emit(const struct rs_ring *ring, const enum rs_producers kind,
 	     struct rs_ring_record *record, uint64_t (*clock)(void), uint64_t (*port_clock)(void))
 {
 	struct rs_ring_state *state = ring->state;
@@ -304,8 +303,8 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 	if (rs_unlikely(size > rs_rings_room(ring->rings))) {
 		size = rs_rings_room(ring->rings);
 		cut = RS_REC_CUT;
-		shared ? rs_shared_add64(&state->too_large, 1)
-		       : rs_local_add64(&state->too_large, 1);
+		kind != RS_NESTED ? rs_shared_add64(&state->too_large, 1)
+				  : rs_local_add64(&state->too_large, 1);
 	}
 	units = 1 + (size + 7) / 8;
 	if (rs_unlikely(frames))
@@ -316,7 +315,7 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		uint64_t token = 0;
 
 #ifdef RS_PORT_RESTARTABLE
-		if (shared == RS_RESTARTABLE && tries && rs_port_cpu() != ring->index)
+		if (kind == RS_RESTARTABLE && tries && rs_port_cpu() != ring->index)
 			return RS_RING_MOVED;
 #endif
 		known = rs_load(&state->page);
@@ -329,12 +328,12 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 		chain = rs_load(ring->rings->chain);
 		last = rs_load(&state->last_ts);
 		new_time = (ts - last) >> 32 != 0 || chain != rs_load(&state->chain);
-		new_context = shared || rs_load(&state->context) != context;
+		new_context = kind != RS_NESTED || rs_load(&state->context) != context;
 		marks = (new_context ? 1 : 0) + (new_time ? 2 : 0);
 		off = rs_word_offset(word);
 		if (rs_unlikely(off + marks + units > ring->rings->units)) {
 			enum rs_switch_result r =
-				rs_ring_switch(ring, shared, word, units, ts, chain, record, &page);
+				rs_ring_switch(ring, kind, word, units, ts, chain, record, &page);
 			if (r == RS_SWITCH_RETRY)
 				continue;
 			if (r == RS_SWITCH_REFUSED)
@@ -343,17 +342,17 @@ rs_ring_emit(const struct rs_ring *ring, const enum rs_producers shared,
 			marks = RS_RING_PAGE_HEADER / 8; /* committed along with the record */
 			goto write;
 		}
-		if (!shared && rs_unlikely(new_context))
+		if (kind == RS_NESTED && rs_unlikely(new_context))
 			token = rs_context_claim(ring, &token);
 		if (rs_unlikely(
-			    !rs_ring_move(ring, shared, word,
+			    !rs_ring_move(ring, kind, word,
 					  word + (1ull << RS_WORD_RECORDS_SHIFT) + marks + units)))
 			continue;
 		/* Pairs with the reader's rs_rmb() before its second look at the word. */
 		rs_wmb();
 		rs_store(&state->last_ts, ts);
-		if (!shared && rs_unlikely(new_context))
-			rs_context_settle(ring, shared, token, context);
+		if (kind == RS_NESTED && rs_unlikely(new_context))
+			rs_context_settle(ring, kind, token, context);
 		page = rs_ring_page(ring, shape, rs_word_page(word));
 		at = (uint64_t *)page + off;
 		if (rs_unlikely(new_time)) {
@@ -386,11 +385,11 @@ write:
 	} else {
 		rs_ring_copy(at + 1, size, record);
 	}
-	rs_ring_commit(ring, shared, page, (marks + units) * 8);
+	rs_ring_commit(ring, kind, page, (marks + units) * 8);
 	record->ts = ts;
 	record->chain = chain;
-	rs_ring_know(ring, shared, known, page);
-	return !shared && marks ? RS_RING_NEW_CONTEXT : RS_RING_DONE;
+	rs_ring_know(ring, kind, known, page);
+	return kind == RS_NESTED && marks ? RS_RING_NEW_CONTEXT : RS_RING_DONE;
 }
 
 #pragma GCC visibility pop

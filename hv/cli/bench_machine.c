@@ -6,6 +6,7 @@
 #include "machine/event_cost.h"
 #include "machine/floor.h"
 
+#include <errno.h>
 #include <rs-trace-decoder.h>
 #include <rs-trace-json.h>
 #include <rs-trace-ring-info.h>
@@ -83,16 +84,28 @@ static int take_filtered(struct rs_bench *bench, struct rs_event_meter *meter,
 {
 	/* `stop_ns` is the number of a round. */
 	const char *expression = refuses ? "stop_ns > 1000000" : "stop_ns < 1000000";
-	struct rs_event_setting setting = {.id = event->id, .refuses = refuses};
+	struct rs_event_setting setting = {.id = event->id, .refuses = refuses, .native = true};
 	g_autoptr(GByteArray) program = NULL;
 	struct rs_filter_error err = {0};
+	struct rs_error why = {0};
+	double ns;
+	int ret;
 
 	if (rs_filter_compile(&event, 1, expression, &program, &err))
 		return rs_cli_fail(RS_CLI_FAILED, "%s", err.message);
 	setting.filter = (const void *)program->data;
-	return take(bench, meter, &setting, refuses ? "reject" : "accept",
+	ret = rs_event_meter_take(meter, &setting, &ns, &why);
+	if (ret == -ENOTSUP) {
+		setting.native = false;
+		ret = rs_event_meter_take(meter, &setting, &ns, &why);
+	}
+	if (ret)
+		return rs_cli_fail_error(&why);
+	rs_bench_ns(bench, refuses ? "reject" : "accept",
 		    refuses ? "an event that its filter refuses"
-			    : "an event that its filter accepts");
+			    : "an event that its filter accepts",
+		    ns);
+	return RS_CLI_OK;
 }
 
 /* ---- lines ---- */

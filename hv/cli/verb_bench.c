@@ -89,6 +89,7 @@ static void catch_signals(void)
 {
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
+	signal(SIGHUP, on_signal);
 }
 
 static int end_by_signal(int code)

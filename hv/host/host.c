@@ -109,6 +109,8 @@ static int begin_agent(const struct rs_host_config *config, struct rs_error *err
 		.name = "host",
 		.cpu_count = config->rings,
 		.owner_pid = (uint32_t)getpid(),
+		.text_pool = config->text_pool,
+		.text_pool_size = config->text_pool_size,
 	};
 	int ret = rs_agent_init(&agent);
 

@@ -26,6 +26,9 @@ struct rs_host_config {
 	 * use.
 	 */
 	bool of_cpus;
+	/* For machine code of filters (ringside/native.h), executable. NULL: programs judge. */
+	const void *text_pool;
+	uint32_t text_pool_size;
 };
 
 /*

@@ -3,12 +3,14 @@
 
 #include "base/ticks.h"
 #include "host/host.h"
+#include "native/native.h"
 #include "region/publish.h"
 #include "region/regions.h"
 
 #include <errno.h>
 #include <ringside/hypercall.h>
 #include <rs-trace-ring-info.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define ROUNDS 20u
@@ -17,11 +19,15 @@
 #define IDS 128u
 #define FILTER_BYTES (64u << 10)
 #define DESC_BYTES (64u << 10)
+#define ENTRY_BYTES 16u /* of host:pause, which is measured */
+#define POOL_BYTES (64u << 10)
+#define POOL_CODE (POOL_BYTES / 2) /* where the code of the filter lies; its entry is the first */
 
 struct rs_event_meter {
 	RsTraceRegion *region;
 	struct rs_publisher *publisher;
 	struct rs_target *host;
+	uint8_t *pool;
 };
 
 static struct rs_publisher *enable_all(RsTraceRegion *region)
@@ -32,6 +38,7 @@ static struct rs_publisher *enable_all(RsTraceRegion *region)
 	map.control = rs_trace_region_section(region, RS_SEC_CONTROL, NULL);
 	map.event_ctl = rs_trace_region_section(region, RS_SEC_EVENT_CTL, NULL);
 	map.filters = rs_trace_region_section(region, RS_SEC_FILTERS, &map.filters_size);
+	map.native = rs_trace_region_section(region, RS_SEC_NATIVE, NULL);
 	map.epochs = rs_trace_region_section(region, RS_SEC_CLOCK, NULL);
 	map.epoch_capacity = region->header.section[RS_SEC_CLOCK].count;
 	publisher = rs_publisher_create(&map);
@@ -57,11 +64,16 @@ int rs_event_meter_create(struct rs_event_meter **out, struct rs_error *err)
 	struct rs_event_meter *meter = g_new0(struct rs_event_meter, 1);
 	int ret = rs_region_create(&config, &meter->region, err);
 
+	meter->pool =
+		mmap(NULL, POOL_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (meter->pool == MAP_FAILED)
+		meter->pool = NULL;
 	if (!ret)
-		ret = rs_host_create(&(struct rs_host_config){meter->region->map,
-							      meter->region->size, cpus,
-							      .of_cpus = true},
-				     &meter->host, err);
+		ret = rs_host_create(
+			&(struct rs_host_config){meter->region->map, meter->region->size, cpus,
+						 .of_cpus = true, .text_pool = meter->pool,
+						 .text_pool_size = POOL_BYTES},
+			&meter->host, err);
 	if (ret) {
 		rs_event_meter_destroy(meter);
 		return ret;
@@ -79,6 +91,8 @@ void rs_event_meter_destroy(struct rs_event_meter *meter)
 		rs_publisher_destroy(meter->publisher);
 	if (meter->host)
 		meter->host->ops->destroy(meter->host);
+	if (meter->pool)
+		munmap(meter->pool, POOL_BYTES);
 	rs_trace_region_free(meter->region);
 	g_free(meter);
 }
@@ -115,11 +129,38 @@ static double measure(struct rs_target *host)
 	return (double)best / EVENTS;
 }
 
+/* As a session does it, but that nobody is in the pool: the filter before is replaced. */
+static int make_native(struct rs_event_meter *meter, const struct rs_event_setting *setting,
+		       struct rs_error *err)
+{
+	g_autofree struct rs_native *native = g_new(struct rs_native, 1);
+	struct rs_native_entry entry = {.code = POOL_CODE, .event = (uint16_t)setting->id};
+	int ret = meter->pool ? rs_native_compile(RS_ARCH_X86_64, setting->filter, ENTRY_BYTES, 0,
+						  native, err)
+			      : rs_error_set(err, ENOTSUP, "there is no pool of text");
+
+	if (!ret)
+		ret = rs_native_check(RS_ARCH_X86_64, native, err);
+	if (ret)
+		return ret;
+	entry.entry_size = (uint16_t)(ENTRY_BYTES | native->kind << RS_NATIVE_KIND_SHIFT);
+	if (mprotect(meter->pool, POOL_BYTES, PROT_READ | PROT_WRITE))
+		return rs_error_set(err, errno, "the pool of text cannot be written");
+	memcpy(meter->pool, &entry, sizeof(entry));
+	memcpy(meter->pool + POOL_CODE, native->bytes, native->size);
+	if (mprotect(meter->pool, POOL_BYTES, PROT_READ | PROT_EXEC))
+		return rs_error_set(err, errno, "the pool of text cannot be run");
+	rs_publisher_set_native(meter->publisher, setting->id, 1);
+	return 0;
+}
+
 static int set(struct rs_event_meter *meter, const struct rs_event_setting *setting,
 	       struct rs_error *err)
 {
 	int ret = rs_publisher_set_filter(meter->publisher, setting->id, setting->filter, err);
 
+	if (!ret && setting->native)
+		ret = make_native(meter, setting, err);
 	if (!ret)
 		ret = rs_publisher_set_enabled(meter->publisher, setting->id, !setting->off, err);
 	if (!ret)

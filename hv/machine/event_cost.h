@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an event takes on this machine: measured, by this process's own agent, which records events
- * of the host (host/host.h) into a region of its own. Guests and programs run the same code. For a
- * process that serves no session: its agent is needed. Thread: main.
+ * of the host (host/host.h) into a region of its own. Programs run the same code. A guest takes a
+ * little less, since its CPUs need no mark in each record. For a process that serves no session:
+ * its agent is needed. Thread: main.
  */
 #ifndef RS_HV_MACHINE_EVENT_COST_H
 #define RS_HV_MACHINE_EVENT_COST_H
@@ -27,11 +28,12 @@ struct rs_event_setting {
 	bool off;
 	const struct rs_filter_program *filter; /* NULL: none */
 	bool refuses;                           /* the filter does */
+	bool native;                            /* the filter runs as machine code */
 };
 
 /*
  * ns for an event of 16 bytes: the best of some rounds, a few ms in all. -EIO: not all were
- * recorded, or some that should not be.
+ * recorded, or some that should not be. -ENOTSUP: there is no machine code of filters here.
  */
 int rs_event_meter_take(struct rs_event_meter *meter, const struct rs_event_setting *setting,
 			double *ns, struct rs_error *err);

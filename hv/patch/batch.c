@@ -424,10 +424,13 @@ static int apply(struct batch *batch, struct rs_error *err)
 	struct rs_patcher_stats *stats = &batch->patcher->stats;
 	guint count = batch->changes->len;
 	enum rs_apply_outcome *outcomes = g_new(enum rs_apply_outcome, count);
+	const bool stands =
+		batch->target->pauses != 0; /* for another reason, which takes its time */
 	uint64_t paused = 0;
 	int ret;
 
 	ret = rs_patch_apply(batch->target, batch->patches, count, outcomes, &paused, err);
+	paused = stands ? 0 : paused;
 	for (guint i = 0; i < count; i++)
 		note_outcome(batch, change_at(batch, i), outcomes[i], ret != 0);
 	batch->paused_ns = paused;

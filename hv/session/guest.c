@@ -133,10 +133,14 @@ static void take_descriptors(struct rs_source *source, uint32_t slot,
 			      bad == 1 ? " is" : "s are", error->message);
 }
 
-void rs_source_provider_left(struct rs_source *source, uint32_t slot)
+void rs_source_provider_left(struct rs_source *source, uint32_t slot, bool listed)
 {
+	/* What its agent does not list any more is put back first, while the guest stands still. */
+	if (!listed)
+		rs_source_sites_remove(source, slot);
 	rs_source_provider_gone(source, slot);
-	rs_source_sites_remove(source, slot);
+	if (listed)
+		rs_source_sites_remove(source, slot);
 	source->providers[slot].state = RS_PROVIDER_DEAD;
 	source->described++;
 }
@@ -174,7 +178,7 @@ static gboolean take_provider(guint slot, const struct rs_provider *entry, const
 	rs_turn_add(&source->session->turn, RS_WORK_REQUEST + size);
 	/* The provider may have gone and come back since the last look. */
 	if (known->state == RS_PROVIDER_LIVE)
-		rs_source_provider_left(source, slot);
+		rs_source_provider_left(source, slot, false);
 	if (entry->state == RS_PROVIDER_LIVE && rs_source_sites_leaving(source, slot)) {
 		source->unfinished = source->held_up = true;
 		return FALSE;

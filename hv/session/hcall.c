@@ -185,7 +185,7 @@ static bool provider_changed(struct rs_source *source, const struct rs_hcall_req
 	/* A provider that leaves asks before its text goes. Its entry still says LIVE: restore its
 	 * sites first. */
 	if (!comes && is_seen(source, slot, true)) {
-		rs_source_provider_left(source, (uint32_t)slot);
+		rs_source_provider_left(source, (uint32_t)slot, true);
 		rs_session_say_changed(source->session);
 		return !source->patching || rs_source_wait_look(source, request, ticket, response);
 	}

@@ -310,8 +310,9 @@ bool rs_source_is_past(const struct rs_source *source, gint64 at);
 void rs_source_machine_reset(struct rs_source *source, gint64 at);
 /* Looks now at what the guest has published in the region. */
 void rs_source_refresh(struct rs_source *source);
-/* A live provider is gone: switches its events off and restores its text. */
-void rs_source_provider_left(struct rs_source *source, uint32_t slot);
+/* A live provider is gone, or says that it goes while its agent still lists it (`listed`): switches
+ * its events off and restores its text. */
+void rs_source_provider_left(struct rs_source *source, uint32_t slot, bool listed);
 
 /* panic.c */
 /* `why` is what the guest has said; empty: nothing. */

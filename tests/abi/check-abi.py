@@ -33,7 +33,7 @@ def read_headers(root):
             if body:
                 sys.exit(f"{header}: cannot read in struct {match.group(1)}: {body}")
         for match in re.finditer(r"^\s*#\s*define (RS_\w+)[ \t]+(\S[^\n]*)", bare, re.M):
-            if match.group(1) != "RS_ATOMIC_GENERIC":
+            if match.group(1) not in ("RS_ATOMIC_GENERIC", "RS_ATOMIC_SANITIZED"):
                 constants[match.group(1)] = header
         for match in re.finditer(r"^enum[^{]*\{(.*?)\};", bare, re.M | re.S):
             for name in re.findall(r"\b(RS_\w+)\b\s*(?:=|,|$)", match.group(1), re.M):

@@ -300,8 +300,7 @@ def main():
                       memory=1536 if DEBUG else 512, append=APPEND, on_crash='preserve')
         trace = test_system_calls_and_private_fields(guest, d)
         test_stacks(guest, trace)
-        if DEBUG or WHOLE:
-            test_stacks_of_other_events(guest, d)
+        test_stacks_of_other_events(guest, d)
         session = begin_session(guest, 'stress')
         try:
             wait_for('the agent', lambda: rs.json('list'), PATIENCE)

@@ -10,7 +10,8 @@
  *
  *	RS_EMIT_KIND        how producers of a ring meet; also how a word is moved
  *	RS_EMIT_SECTION     attributes of functions that hold the fast path
- *	rs_emit_ready()     false: the slow path is to be taken; true: the next three are valid
+ *	rs_emit_ready()     false: the slow path is to be taken; true: the next three are valid, and
+ *	                    rs_emit_common is read after the epoch (acquire)
  *	rs_emit_state()     the ring
  *	rs_emit_region()    where its region lies
  *	rs_emit_mark()      rs_context_mark() of what runs
@@ -35,14 +36,14 @@ enum rs_producers {
 
 /* What the fast path needs of the region: written when an agent attaches. */
 struct rs_emit_common {
-	uint8_t *region;       /* for the slow path */
 	const uint32_t *chain; /* rs_control.clock_chain */
 	uint32_t units;        /* of a page */
 	/* Whoever has another one in rs_emit_self takes the slow path, which tells him. */
 	uint32_t epoch;
-	uint64_t reserved[5];
+	uint64_t reserved[6];
 } __attribute__((aligned(64)));
 RS_ASSERT_SIZE(struct rs_emit_common, 64);
+RS_ASSERT_OFFSET(struct rs_emit_common, epoch, 12);
 
 /*
  * What a thread, or a vCPU, keeps: valid in the epoch, and `state` on its ring's CPU. Only the slow
@@ -56,6 +57,8 @@ struct rs_emit_self {
 	uint32_t reserved;
 };
 RS_ASSERT_SIZE(struct rs_emit_self, 32);
+RS_ASSERT_OFFSET(struct rs_emit_self, mark, 16);
+RS_ASSERT_OFFSET(struct rs_emit_self, epoch, 24);
 #define RS_EMIT_NO_EPOCH ~0u /* rs_emit_common.epoch while nobody may take the fast path */
 
 #ifdef __cplusplus

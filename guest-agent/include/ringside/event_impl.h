@@ -33,7 +33,7 @@
  * a sanitizer of threads, which cannot see into assembly, and code that is not optimized: a task
  * must not be preempted in a function of its own that the fast path calls (RS_EMIT_SECTION).
  */
-#if !defined(RS_EMIT_SHARED) && !defined(RS_ATOMIC_GENERIC) && defined(__OPTIMIZE__) &&            \
+#if !defined(RS_EMIT_SHARED) && !defined(RS_ATOMIC_SANITIZED) && defined(__OPTIMIZE__) &&          \
 	defined(__has_include)
 #if __has_include("rs_emit_port.h")
 #include "rs_emit_port.h"
@@ -146,15 +146,16 @@ static inline uint32_t rs_event_control(const struct rs_event *event)
 	/* First the id, which is given after the words have come, and taken before they go. */
 	uint32_t id = rs_load_acquire(&event->id);
 
-	return rs_load(&rs_load(&rs_event_ctl)[id]);
+	/* The host writes a filter's code before the word that names the filter. */
+	return rs_load_acquire(&rs_load(&rs_event_ctl)[id]);
 }
 
 /*
- * The next ones are called by an event's emit function only. `entry` holds `size` bytes, then
- * zeroes up to a multiple of 8. Locators are filled. `control` is the word that said "enabled".
+ * What emits an event calls the next ones. `entry` holds `size` bytes, then zeroes up to a multiple
+ * of 8. Locators are filled. `control` is the word that said "enabled".
  *
  * rs_emit_entry(): filter, call stack and record. A call stack is that of the functions that called
- * the caller of this one, from frame pointers; so it is with rs_emit_judged() and rs_emit_stack().
+ * the caller of this one, from frame pointers. So it is with rs_emit_odd().
  */
 void rs_emit_entry(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
 		   const struct rs_dyn *dyn, uint32_t dyn_count);
@@ -180,30 +181,6 @@ void rs_emit_plain(struct rs_event *event, const uint64_t *entry, uint32_t size)
 void rs_emit_8(struct rs_event *event, const uint64_t *entry, uint32_t size);
 void rs_emit_16(struct rs_event *event, const uint64_t *entry, uint32_t size);
 
-/* Parts of rs_emit_entry(), for who has judged the event already: filter, if any, and record. */
-void rs_emit(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-	     const struct rs_dyn *dyn, uint32_t dyn_count);
-/* As rs_emit(), where `control` asks for a call stack. */
-void rs_emit_stack(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
-		   const struct rs_dyn *dyn, uint32_t dyn_count);
-
-/*
- * Called first where `control` names a filter. 0: rejected. RS_EVENT_ENABLED: accepted.
- * RS_JUDGE_OPEN: rs_emit() is to judge, since the filter asks for more than integer fields.
- */
-#define RS_JUDGE_OPEN ~0u
-/* Behind a call: the function that calls stays on the stack, also where that is its last act. */
-#define RS_NO_TAIL_CALL() __asm__ volatile("")
-uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
-		  uint32_t size);
-
-/*
- * An event with callbacks calls these instead, and then those above if it is enabled, too. `args`:
- * those of trace_*(). The entry as for rs_emit().
- */
-void rs_callbacks_raw(struct rs_event *event, const uint64_t *args, uint32_t count);
-void rs_callbacks_record(struct rs_event *event, const uint64_t *entry, uint32_t size,
-			 const struct rs_dyn *dyn, uint32_t dyn_count);
 /* See callback.h. */
 int rs_callback_register(struct rs_event *event, struct rs_callback *callback);
 int rs_callback_unregister(struct rs_callback *callback);
@@ -211,6 +188,24 @@ int rs_callback_unregister(struct rs_callback *callback);
 #ifdef __cplusplus
 }
 #endif
+
+/* Behind a call: the function that calls stays on the stack, also where that is its last act. */
+#define RS_NO_TAIL_CALL() __asm__ volatile("")
+
+/* The shortest of those above. `size`, and whether there is `dyn`, should be constant. */
+static inline __attribute__((always_inline)) void
+rs_emit_record(struct rs_event *event, uint32_t control, const uint64_t *entry, uint32_t size,
+	       const struct rs_dyn *dyn, uint32_t dyn_count)
+{
+	if (dyn || control != RS_EVENT_ENABLED)
+		rs_emit_entry(event, control, entry, size, dyn, dyn_count);
+	else if (size - 1 < 8)
+		rs_emit_8(event, entry, size);
+	else if (size - 1 < 16)
+		rs_emit_16(event, entry, size);
+	else
+		rs_emit_plain(event, entry, size);
+}
 
 /* What __assign_* do. */
 static inline void rs_assign_string(struct rs_dyn *dyn, const char *text)
@@ -525,7 +520,7 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 			rs_id = 0;                                                                 \
 		} else {                                                                           \
 			rs_id = rs_load_acquire(&rs_event_##id_.id);                               \
-			rs_control = rs_load(&rs_load(&rs_event_ctl)[rs_id]);                      \
+			rs_control = rs_load_acquire(&rs_load(&rs_event_ctl)[rs_id]);              \
 		}                                                                                  \
 		if (!(rs_control & RS_EVENT_ENABLED))                                              \
 			return;                                                                    \
@@ -539,16 +534,10 @@ static inline uint32_t rs_place_dyn(uint32_t *locator, const struct rs_dyn *dyn,
 		RS_EACH(RS_LOCATE, rs_at, __VA_ARGS__)                                             \
 		if (rs_own) {                                                                      \
 			RS_EVENT_WRITE(id_)                                                        \
-		} else if (rs_dyn_count > 0 || rs_control != RS_EVENT_ENABLED) {                   \
-			rs_emit_entry(&rs_event_##id_, rs_control, rs_words.words,                 \
-				      sizeof(rs_entry), rs_dyn_count > 0 ? __dyn : NULL,           \
-				      rs_dyn_count);                                               \
-		} else if (sizeof(rs_entry) - 1 < 8) {                                             \
-			rs_emit_8(&rs_event_##id_, rs_words.words, sizeof(rs_entry));              \
-		} else if (sizeof(rs_entry) - 1 < 16) {                                            \
-			rs_emit_16(&rs_event_##id_, rs_words.words, sizeof(rs_entry));             \
 		} else {                                                                           \
-			rs_emit_plain(&rs_event_##id_, rs_words.words, sizeof(rs_entry));          \
+			rs_emit_record(&rs_event_##id_, rs_control, rs_words.words,                \
+				       sizeof(rs_entry), rs_dyn_count > 0 ? __dyn : NULL,          \
+				       rs_dyn_count);                                              \
 		}                                                                                  \
 	}
 

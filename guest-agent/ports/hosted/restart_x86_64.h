@@ -14,7 +14,7 @@
 #include <ringside/atomic.h>
 #include <sys/rseq.h>
 
-#if defined(__x86_64__) && !defined(RS_ATOMIC_GENERIC)
+#if defined(__x86_64__) && !defined(RS_ATOMIC_SANITIZED)
 #define RS_PORT_RESTARTABLE 1
 
 /* Begins a sequence, from label 1 to label 2 with the abort label 4, and announces it to the

@@ -60,20 +60,3 @@ notrace void rs_kernel_copy_text(char *to, u32 size, const char *from)
 		to[n] = from[n];
 	memset(to + n, 0, size - n);
 }
-
-notrace void rs_kernel_emit_any(struct rs_event *event, u32 control, const u64 *entry, u32 fixed,
-				const struct rs_dyn *dyn, u32 dyn_count)
-{
-	if (control >> RS_EVENT_FILTER_SHIFT) {
-		u32 judged = rs_judge(event, control, entry, fixed);
-
-		if (!judged)
-			return;
-		if (judged != RS_JUDGE_OPEN)
-			control &= RS_EVENT_ENABLED | RS_EVENT_STACK_MASK;
-	}
-	if (control & RS_EVENT_STACK_MASK)
-		rs_emit_stack(event, control, entry, fixed, dyn, dyn_count);
-	else
-		rs_emit(event, control, entry, fixed, dyn, dyn_count);
-}

@@ -26,22 +26,4 @@ void rs_kernel_scratch_exit(void);
 /* The string, cut to `size` - 1 bytes, and a NUL. `from` may be NULL. */
 void rs_kernel_copy_text(char *to, u32 size, const char *from);
 
-/* Filter, call stack and record, where the event is on. `fixed`: bytes of `entry`. */
-void rs_kernel_emit_any(struct rs_event *event, u32 control, const u64 *entry, u32 fixed,
-			const struct rs_dyn *dyn, u32 dyn_count);
-
-/* `fixed` and whether there are dynamic fields are known to the compiler. */
-static __always_inline void rs_kernel_emit(struct rs_event *event, u32 control, const u64 *entry,
-					   u32 fixed, const struct rs_dyn *dyn, u32 dyn_count)
-{
-	if (dyn || unlikely(control != RS_EVENT_ENABLED))
-		rs_kernel_emit_any(event, control, entry, fixed, dyn, dyn_count);
-	else if (fixed - 1 < 8)
-		rs_emit_8(event, entry, fixed);
-	else if (fixed - 1 < 16)
-		rs_emit_16(event, entry, fixed);
-	else
-		rs_emit_plain(event, entry, fixed);
-}
-
 #endif

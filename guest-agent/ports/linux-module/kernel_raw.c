@@ -44,7 +44,7 @@ static __always_inline void emit(struct raw *raw, const u64 *args)
 	preempt_disable_notrace();
 	control = rs_event_control(&raw->event);
 	if (control & RS_EVENT_ENABLED)
-		rs_kernel_emit_any(&raw->event, control, args, raw->count * 8, NULL, 0);
+		rs_emit_entry(&raw->event, control, args, raw->count * 8, NULL, 0);
 	preempt_enable_notrace();
 }
 

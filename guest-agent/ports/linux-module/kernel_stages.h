@@ -349,7 +349,7 @@
 		{                                                                                  \
 			assign;                                                                    \
 		}                                                                                  \
-		rs_kernel_emit(rs_event, rs_control, (const u64 *)entry, rs_fixed,                 \
+		rs_emit_record(rs_event, rs_control, (const u64 *)entry, rs_fixed,                 \
 			       rs_dynamic ? rs_dyn : NULL, rs_dyn_count);                          \
 		if (rs_dynamic)                                                                    \
 			rs_kernel_scratch_put();                                                   \

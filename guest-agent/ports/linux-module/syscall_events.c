@@ -49,7 +49,7 @@ static notrace void emit(struct call_event *e, const u64 *words)
 	preempt_disable_notrace();
 	control = rs_event_control(&e->event);
 	if (control & RS_EVENT_ENABLED)
-		rs_kernel_emit_any(&e->event, control, words, e->info.entry_size, NULL, 0);
+		rs_emit_entry(&e->event, control, words, e->info.entry_size, NULL, 0);
 	preempt_enable_notrace();
 }
 

@@ -10,10 +10,10 @@
 #include <linux/stacktrace.h>
 #include <ringside/types.h>
 
-/* Ours come first: this function, what called it, and the probe of a kernel's tracepoint. */
+/* Ours come first: this function, the agent's two, and the probe of a kernel's tracepoint. */
 #define OURS_MAX 10u
 /* So many of ours, and no probe among them: what comes next is another module's event. */
-#define OURS_IN_MODULES 2u
+#define OURS_IN_MODULES 3u
 
 static bool is_ours(unsigned long address)
 {

@@ -9,7 +9,8 @@
  * rs_wmb / rs_rmb          orders stores / loads; each use names its partner
  *
  * RS_ATOMIC_GENERIC replaces the local forms by the shared ones, in plain C. It is for sanitizers,
- * which do not see into assembly, and for architectures without a one-instruction local RMW.
+ * which do not see into assembly (RS_ATOMIC_SANITIZED), and for architectures without a
+ * one-instruction local RMW.
  */
 #ifndef RINGSIDE_ATOMIC_H
 #define RINGSIDE_ATOMIC_H
@@ -17,13 +18,13 @@
 #include <ringside/types.h>
 
 #if defined(__SANITIZE_THREAD__)
-#define RS_ATOMIC_GENERIC 1
+#define RS_ATOMIC_SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define RS_ATOMIC_GENERIC 1
+#define RS_ATOMIC_SANITIZED 1
 #endif
 #endif
-#if !defined(__x86_64__) && !defined(RS_ATOMIC_GENERIC)
+#if !defined(__x86_64__) || defined(RS_ATOMIC_SANITIZED)
 #define RS_ATOMIC_GENERIC 1
 #endif
 
@@ -37,7 +38,7 @@
  * aligned word that is used once: it does not matter if it is loaded twice. A memory clobber keeps
  * it from being made too early.
  */
-#ifdef RS_ATOMIC_GENERIC
+#ifdef RS_ATOMIC_SANITIZED
 #define rs_peek(p) rs_load(p)
 #else
 #define rs_peek(p) (*(p))

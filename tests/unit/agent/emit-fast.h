@@ -23,10 +23,10 @@ static inline uint64_t fast_find_mark(void)
 }
 
 /* As rs_agent_init() does. To be called before the rings are resumed. */
-static inline void fast_set_up(void *base, const struct rs_rings *rings)
+static inline void fast_set_up(void *base, struct rs_rings *rings)
 {
 	fast_base = (uint8_t *)base;
-	rs_emit_common.region = fast_base;
+	rings->region = fast_base;
 	rs_emit_common.chain = rings->chain;
 	rs_emit_common.units = rings->units;
 }

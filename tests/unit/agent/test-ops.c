@@ -489,7 +489,7 @@ static void test_pipe_limit(void)
 
 		pipe_bytes = g_byte_array_new();
 		set_up(&ops);
-		rs_emit(&rs_event_test_pair, RS_EVENT_ENABLED, &entry, 8, &dyn, 1);
+		rs_emit_entry(&rs_event_test_pair, RS_EVENT_ENABLED, &entry, 8, &dyn, 1);
 		record = (const struct rs_rec_header *)pipe_bytes->data;
 		g_assert_cmpuint(pipe_bytes->len, ==, MIN(size, RS_RAW_MAX));
 		g_assert_cmphex(record->size, ==,
@@ -510,7 +510,7 @@ static void test_asked_once(void)
 	set_up(&ops);
 	for (uint32_t i = 1; i <= 3; i++) {
 		n_pid = 0;
-		rs_emit(&rs_event_test_pair, RS_EVENT_ENABLED, &entry, 8, NULL, 0);
+		rs_emit_entry(&rs_event_test_pair, RS_EVENT_ENABLED, &entry, 8, NULL, 0);
 		g_assert_cmpuint(n_pid, ==, 1);
 		g_assert_cmpuint(n_pushed, ==, i);
 	}

@@ -310,7 +310,7 @@ static void test_garbage(void)
 		/* Its arguments in registers, and the frame pointer's is ours. */
 		__asm__ volatile("pushq %%rbp; movq %%rsp, %%rbx; andq $-16, %%rsp;"
 				 "xorl %%r8d, %%r8d; xorl %%r9d, %%r9d;"
-				 "movq %[value], %%rbp; call rs_emit_stack;"
+				 "movq %[value], %%rbp; call rs_emit_entry;"
 				 "movq %%rbx, %%rsp; popq %%rbp"
 				 : "+D"(event)
 				 : [value] "r"(value), "S"((uint64_t)with_stack(16)), "d"(&entry),

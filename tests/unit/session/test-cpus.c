@@ -77,7 +77,7 @@ static void fire(uint64_t value)
 	uint32_t control = rs_event_control(&event);
 
 	if (control & RS_EVENT_ENABLED)
-		rs_emit(&event, control, &value, 4, NULL, 0);
+		rs_emit_entry(&event, control, &value, 4, NULL, 0);
 }
 
 static void emit_everywhere(uint32_t rounds)

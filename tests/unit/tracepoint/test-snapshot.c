@@ -180,7 +180,7 @@ static void emit(struct fixture *f)
 		memcpy(words, payload->data, MIN(entry, payload->len));
 	if (payload->len > entry)
 		dyn = (struct rs_dyn){payload->data + entry, payload->len - entry};
-	rs_emit(&f->events[i], RS_EVENT_ENABLED, words, entry, &dyn, dyn.size > 0);
+	rs_emit_entry(&f->events[i], RS_EVENT_ENABLED, words, entry, &dyn, dyn.size > 0);
 }
 
 /* ---- both sides' lines ---- */
