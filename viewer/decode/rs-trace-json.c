@@ -70,9 +70,18 @@ static void append_field(GString *out, const RsTraceField *field, const guint8 *
 
 static void append_unknown(GString *out, const RsTraceRecord *record)
 {
-	g_string_append_printf(out, "\"id\":%u,\"raw\":\"", record->id);
-	for (guint i = 0; i < record->size; i++)
-		g_string_append_printf(out, "%02x", record->payload[i]);
+	static const char digits[] = "0123456789abcdef";
+	char *at;
+
+	rs_append_text(out, "\"id\":");
+	rs_append_decimal(out, record->id);
+	rs_append_text(out, ",\"raw\":\"");
+	at = rs_append_room(out, 2 * (gsize)record->size);
+	for (guint i = 0; i < record->size; i++) {
+		*at++ = digits[record->payload[i] >> 4];
+		*at++ = digits[record->payload[i] & 15];
+	}
+	rs_append_done(out, at);
 	rs_append_char(out, '"');
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rs-trace-stack.h"
+#include "rs-trace-append-private.h"
 #include "rs-trace-escape.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ gboolean rs_trace_stack_append_frame(GString *out, const RsTraceRecord *record, 
 
 	if (rs_trace_symbols_append_frame(record->symbols, record->when, address, escape, out))
 		return TRUE;
-	g_string_append_printf(out, "0x%" G_GINT64_MODIFIER "x", address);
+	rs_append_hex(out, address);
 	return FALSE;
 }
 
@@ -66,9 +67,11 @@ void rs_trace_stack_json(GString *out, const RsTraceRecord *record)
 	if (!record->n_stack)
 		return;
 	g_string_append(out, ",\"stack\":[");
-	for (guint i = 0; i < record->n_stack; i++)
-		g_string_append_printf(out, "%s\"0x%" G_GINT64_MODIFIER "x\"", i ? "," : "",
-				       rs_trace_stack_frame(record, i));
+	for (guint i = 0; i < record->n_stack; i++) {
+		rs_append_text(out, i ? ",\"" : "\"");
+		rs_append_hex(out, rs_trace_stack_frame(record, i));
+		rs_append_char(out, '"');
+	}
 	g_string_append_c(out, ']');
 	start = out->len;
 	if (record->symbols && !append_names(out, record))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memrchr */
 #include "rs-trace-symbols.h"
+#include "rs-trace-append-private.h"
 
 #include <string.h>
 #include <zstd.h>
@@ -382,8 +383,10 @@ static void append(const char *name, guint64 offset, RsTraceSymbolsAppend escape
 	const char *module = module_of(name, size);
 
 	append_part(name, (gsize)(module - name), escape, out);
-	if (offset)
-		g_string_append_printf(out, "+0x%" G_GINT64_MODIFIER "x", offset);
+	if (offset) {
+		rs_append_char(out, '+');
+		rs_append_hex(out, offset);
+	}
 	append_part(module, size - (gsize)(module - name), escape, out);
 }
 

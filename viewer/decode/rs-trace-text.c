@@ -241,7 +241,9 @@ void rs_trace_text_message(GString *out, const RsTraceRecord *record)
 	gsize start = out->len;
 
 	if (!event) {
-		g_string_append_printf(out, "(unknown event, %u bytes)", record->size);
+		rs_append_text(out, "(unknown event, ");
+		rs_append_decimal(out, record->size);
+		rs_append_text(out, " bytes)");
 		return;
 	}
 	for (guint i = 0; i < event->n_steps; i++) {
@@ -390,7 +392,9 @@ static void append_name(GString *out, const RsTraceRecord *record, RsTraceTextSt
 	char *at;
 
 	if (!record->event) {
-		g_string_append_printf(out, "#%u: ", record->id);
+		rs_append_char(out, '#');
+		rs_append_decimal(out, record->id);
+		rs_append_text(out, ": ");
 		return;
 	}
 	at = rs_append_room(out, 2 * RS_NAME_MAX + 4);

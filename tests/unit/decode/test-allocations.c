@@ -2,7 +2,7 @@
 /*
  * Nothing is allocated for each event: from pages to records, in the order of time, to text and to
  * JSON. A hundred times as many events take as many calls of the allocator. Fields are of all
- * kinds, whole and cut.
+ * kinds, whole and cut, addresses have names, events have stacks, and some are unknown.
  */
 #include "build.h"
 #include "rs-trace-cmdline.h"
@@ -11,10 +11,12 @@
 #include "rs-trace-text.h"
 
 #include <string.h>
+#include <zstd.h>
 
 #define FEW 1000u
 #define PAGE_EVENTS 100u
 #define TEST_SHORT (TEST_ALL + 2)
+#define TEST_UNKNOWN (TEST_ALL + 3)
 
 /* ---- the allocator, with a counter ---- */
 
@@ -50,24 +52,30 @@ typedef struct {
 	Way way;
 	RsTraceMerger *merger;
 	RsTraceCmdline *names;
+	RsTraceSymbols *symbols;
 	GString *out;
 	guint64 n;
 } Sink;
 
 static void make_line(const RsTraceRecord *record, gpointer data)
 {
+	static const guint64 frames[] = {0x1234, 0x10, G_MAXUINT64 - 1};
+	RsTraceRecord full = *record;
 	Sink *sink = data;
 	RsTraceTask task;
 
+	full.stack = (const guint8 *)frames;
+	full.n_stack = G_N_ELEMENTS(frames);
+	full.symbols = sink->symbols;
 	sink->n++;
 	if (sink->way == RECORDS || sink->way == MERGED)
 		return;
 	g_string_truncate(sink->out, 0);
 	rs_trace_cmdline_lookup(sink->names, record->pid, record->when, &task);
 	if (sink->way == JSON)
-		rs_trace_json_line(sink->out, record, &task);
+		rs_trace_json_line(sink->out, &full, &task);
 	else
-		rs_trace_text_line(sink->out, record, &task,
+		rs_trace_text_line(sink->out, &full, &task,
 				   sink->way == RAW ? RS_TRACE_TEXT_RAW : 0);
 }
 
@@ -96,7 +104,9 @@ static GByteArray *make_page(void)
 	for (guint i = 0; i < PAGE_EVENTS; i++) {
 		guint32 pair[2] = {i, i * 991};
 
-		if (i % 5 == 4)
+		if (i % 10 == 9)
+			test_page_record(page, TEST_UNKNOWN, 1000 + i, pair, sizeof(pair));
+		else if (i % 5 == 4)
 			test_page_record(page, TEST_SHORT, 1000 + i, "na\001me\377\0", 8);
 		else if (i % 4 == 0)
 			test_page_record(page, TEST_SWITCH, 1000 + i, pair, sizeof(pair));
@@ -125,15 +135,30 @@ static void describe(RsTraceSchema *schema)
 	test_take(schema, 0, descs);
 }
 
+/* One name, which all addresses from 0x1000 on lie in. */
+static void name_addresses(RsTraceSymbols *symbols)
+{
+	static const struct {
+		struct rs_file_symbol symbol;
+		char name[8];
+	} unpacked = {{0x1000, 0, 0}, "code"};
+	struct rs_file_symbols head = {.to = G_MAXUINT64, .count = 1, .unpacked = sizeof(unpacked)};
+	guint8 packed[256];
+	gsize size = ZSTD_compress(packed, sizeof(packed), &unpacked, sizeof(unpacked), 1);
+
+	g_assert_true(rs_trace_symbols_take(symbols, &head, packed, size, 1 << 20, NULL));
+}
+
 /* Calls of the allocator for so many events. */
 static guint64 count(Way way, guint events)
 {
 	g_autoptr(RsTraceSchema) schema = rs_trace_schema_new();
 	g_autoptr(RsTraceClock) clock = rs_trace_clock_new(1000000);
 	g_autoptr(RsTraceCmdline) names = rs_trace_cmdline_new();
+	g_autoptr(RsTraceSymbols) symbols = rs_trace_symbols_new();
 	g_autoptr(GString) out = g_string_sized_new(1 << 16);
 	g_autoptr(GByteArray) page = make_page();
-	Sink sink = {.way = way, .names = names, .out = out};
+	Sink sink = {.way = way, .names = names, .symbols = symbols, .out = out};
 	g_autoptr(RsTraceMerger) merger = rs_trace_merger_new(0, 0, make_line, &sink);
 	g_autoptr(RsTraceDecoder) decoder = rs_trace_decoder_new(1, schema, clock, take, &sink);
 	struct rs_cmdline_entry task = test_task(7, 0, "task");
@@ -143,6 +168,7 @@ static guint64 count(Way way, guint events)
 	rs_trace_merger_add_lanes(merger, 1);
 	rs_trace_cmdline_add(names, &task);
 	describe(schema);
+	name_addresses(symbols);
 	before = calls;
 	for (guint i = 0; i < events / PAGE_EVENTS; i++) {
 		rs_trace_merger_begin_round(merger);
