@@ -48,6 +48,8 @@ gboolean rs_trace_bytes_read(RsTraceBytes *bytes, guint64 at, guint8 *to, gsize 
 			     GError **error);
 /* The same as a copy, for the caller to free. No memory is taken for bytes that are not there. */
 guint8 *rs_trace_bytes_copy(RsTraceBytes *bytes, guint64 at, gsize size, GError **error);
+/* These bytes will be asked for, a few at a time. FALSE: nobody can be told, as it has no `fd`. */
+gboolean rs_trace_bytes_announce(RsTraceBytes *bytes, guint64 at, gsize size);
 /* FALSE: the stream is known to end before `at`. */
 gboolean rs_trace_bytes_reach(RsTraceBytes *bytes, guint64 at);
 /* Up to where a seekable stream reaches now; 0 for a pipe. */

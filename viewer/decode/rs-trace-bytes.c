@@ -2,6 +2,7 @@
 #include "rs-trace-bytes-private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gio/gfiledescriptorbased.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -224,4 +225,12 @@ guint8 *rs_trace_bytes_copy(RsTraceBytes *bytes, guint64 at, gsize size, GError 
 	}
 	there = rs_trace_bytes_peek(bytes, at, size, &got, error);
 	return there && got == size ? g_memdup2(there, MAX(size, 1)) : NULL;
+}
+
+gboolean rs_trace_bytes_announce(RsTraceBytes *bytes, guint64 at, gsize size)
+{
+	if (bytes->fd < 0)
+		return FALSE;
+	posix_fadvise(bytes->fd, (off_t)at, (off_t)size, POSIX_FADV_WILLNEED);
+	return TRUE;
 }

@@ -56,6 +56,8 @@ gboolean rs_trace_file_find(RsTraceFile *file, guint64 *at, guint64 to, RsTraceF
 /* FALSE: some of these bytes cannot be read. `error` is set if the stream is why. */
 gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsize size,
 				 GError **error);
+/* Parts of this will be read. FALSE: a call for each would take long, as the file is far away. */
+gboolean rs_trace_file_announce(RsTraceFile *file, const RsTraceFilePlace *place);
 /* What the file's data are unpacked with; for others, too. */
 ZSTD_DCtx *rs_trace_file_zstd(RsTraceFile *file);
 

@@ -349,6 +349,11 @@ gboolean rs_trace_file_read_part(RsTraceFile *file, guint64 at, guint8 *to, gsiz
 	return rs_trace_bytes_read(&file->bytes, at, to, size, error);
 }
 
+gboolean rs_trace_file_announce(RsTraceFile *file, const RsTraceFilePlace *place)
+{
+	return rs_trace_bytes_announce(&file->bytes, place->at, place->size);
+}
+
 guint64 rs_trace_file_at(const RsTraceFile *file)
 {
 	return file->at;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of blocks whose pages are still to be read. Those of a file are loaded when a page is
- * wanted, kept as far as there is room, and loaded again if need be. Those of a pipe stay until
- * their last page was read. A packed block that is wanted again and again is kept in small parts,
- * so that it is unpacked no more than three times: else rings whose pages lie in blocks of their
- * own would unpack a block for each page. One thread at a time.
+ * The data of blocks whose pages are still to be read. Of a file that lies here each page is read
+ * when it is wanted. If a block is packed, or its file is far away, it is loaded then, kept as far
+ * as there is room, and loaded again if need be. Those of a pipe stay until their last page was
+ * read. A packed block that is wanted again and again is kept in small parts, so that it is
+ * unpacked no more than three times: else rings whose pages lie in blocks of their own would unpack
+ * a block for each page. One thread at a time.
  */
 #ifndef RS_TRACE_STORE_PRIVATE_H
 #define RS_TRACE_STORE_PRIVATE_H
@@ -45,6 +46,7 @@ typedef struct {
 	GBytes *bytes; /* NULL: not loaded */
 	gboolean is_held;
 	gboolean is_bad;     /* it cannot be loaded */
+	gboolean in_parts;   /* each page is read from the file when it is wanted */
 	guint loads;         /* so far */
 	RsTraceParts *parts; /* NULL: it was not loaded often, or there is no room */
 	guint refs;          /* pages */

@@ -92,11 +92,23 @@ static gboolean load(RsTraceStored *stored, GError **error)
 }
 
 /* With more rings than blocks that have room, a block would go before its next page is read. */
-static gboolean is_read_whole(const RsTraceStored *stored)
+static gboolean has_room(const RsTraceStored *stored)
 {
-	return stored->place.packed ||
-	       (guint64)stored->store->readers * stored->place.size <=
-		       rs_trace_store_room(stored->store, RS_TRACE_STORE_BYTES);
+	return (guint64)stored->store->readers * stored->place.size <=
+	       rs_trace_store_room(stored->store, RS_TRACE_STORE_BYTES);
+}
+
+/*
+ * Of a file that lies here each page is read by itself: it comes to where it is wanted without a
+ * copy more, and nobody who waits for the reader has to wait for a whole block.
+ */
+static gboolean is_read_whole(RsTraceStored *stored)
+{
+	if (stored->place.packed)
+		return TRUE;
+	if (!stored->in_parts)
+		stored->in_parts = rs_trace_file_announce(stored->file, &stored->place);
+	return !stored->in_parts && has_room(stored);
 }
 
 gboolean rs_trace_stored_copy(RsTraceStored *stored, guint at, guint8 *to, gsize size,
