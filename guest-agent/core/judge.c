@@ -166,9 +166,13 @@ judge_program(const struct rs_event *event, uint32_t control, const uint64_t *en
 uint32_t rs_judge(const struct rs_event *event, uint32_t control, const uint64_t *entry,
 		  uint32_t size)
 {
-	const struct rs_native_entry *native = rs_native_find(rs_load(&event->id), size);
+	const uint32_t id = rs_load(&event->id);
+	const struct rs_native_entry *native = rs_native_find(id, size);
 
 	if (rs_likely(native))
 		return rs_native_judge(native, entry);
+	/* There is code for it that asks for more than the fields. */
+	if (rs_native_find(id, size | RS_NATIVE_INPUT << RS_NATIVE_KIND_SHIFT))
+		return RS_JUDGE_OPEN;
 	return judge_program(event, control, entry, size);
 }

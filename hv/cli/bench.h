@@ -24,6 +24,9 @@ void rs_bench_count(struct rs_bench *bench, const char *key, const char *what, u
 /* 0.01 is one in a hundred. */
 void rs_bench_share(struct rs_bench *bench, const char *key, const char *what, double share);
 
+/* For people only: a line in place of a figure. */
+void rs_bench_not_known(struct rs_bench *bench, const char *what);
+
 /*
  * This machine: its counter, an event and what becomes of it, lines of text. An exit code, after
  * messages.
@@ -31,8 +34,8 @@ void rs_bench_share(struct rs_bench *bench, const char *key, const char *what, d
 int rs_bench_machine(struct rs_bench *bench);
 /*
  * The session: how long it takes to switch one of the events and all of them, what comes in so many
- * seconds, and what that costs. `fresh`: its events may still be to come. Events that are on for
- * somebody else stay on, and are measured so.
+ * seconds, and what that costs. `fresh`: its events may still be to come. If some of them are on
+ * for somebody else, they stay on, and no figures of switching are shown.
  */
 int rs_bench_session(struct rs_bench *bench, RsDBusSession1 *session, bool fresh, const char *glob,
 		     double seconds);

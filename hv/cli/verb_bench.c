@@ -3,9 +3,8 @@
 #include "cli/bench.h"
 
 #include "base/ticks.h"
-#include "cli/figures.h"
-#include "cli/json_line.h"
 
+#include <rs-trace-rundir.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,66 +13,9 @@
 #define SECONDS_USUAL 2.0
 #define SECONDS_MAX 60.0
 #define TIMES_MAX 100
-#define WIDTH 36 /* of what is measured */
-
-/* ---- figures ---- */
-
-static void put(struct rs_bench *bench, const char *key, const char *unit, double value,
-		const char *what, const char *shown)
-{
-	g_autoptr(GString) out = g_string_new(NULL);
-
-	if (bench->json) {
-		rs_json_begin(out);
-		rs_json_text(out, "bench", key);
-		if (bench->source)
-			rs_json_text(out, "source", bench->source);
-		rs_json_real(out, "value", value);
-		rs_json_text(out, "unit", unit);
-		rs_json_end(out);
-	} else {
-		if (bench->title)
-			g_string_append_printf(out, "%s\n", bench->title);
-		bench->title = NULL;
-		g_string_append_printf(out, "  %-*s %s\n", WIDTH, what, shown);
-	}
-	if (!bench->code)
-		bench->code = rs_cli_put(out);
-	fflush(stdout);
-}
-
-void rs_bench_ns(struct rs_bench *bench, const char *key, const char *what, double ns)
-{
-	g_autoptr(GString) shown = g_string_new(NULL);
-
-	if (ns < 1e3)
-		g_string_printf(shown, ns < 10 ? "%.2f ns" : "%.1f ns", ns);
-	else
-		rs_cli_append_span(shown, ns);
-	put(bench, key, "ns", ns, what, shown->str);
-}
-
-void rs_bench_rate(struct rs_bench *bench, const char *key, const char *what, double a_second)
-{
-	g_autofree char *shown = a_second >= 1e6 ? g_strdup_printf("%.2f million/s", a_second / 1e6)
-						 : g_strdup_printf("%.0f/s", a_second);
-
-	put(bench, key, "1/s", a_second, what, shown);
-}
-
-void rs_bench_count(struct rs_bench *bench, const char *key, const char *what, uint64_t value)
-{
-	g_autofree char *shown = g_strdup_printf("%" G_GUINT64_FORMAT, (guint64)value);
-
-	put(bench, key, "1", (double)value, what, shown);
-}
-
-void rs_bench_share(struct rs_bench *bench, const char *key, const char *what, double share)
-{
-	g_autofree char *shown = g_strdup_printf("%.3g %%", share * 100);
-
-	put(bench, key, "1", share, what, shown);
-}
+#define LOOK_MS 50      /* at whether a signal came */
+#define LONG_US 5000000 /* for a run; then it is told that it is waited for */
+#define END_US 5000000  /* for a run that was asked to end */
 
 /* ---- Ctrl-C ---- */
 
@@ -105,14 +47,15 @@ static int end_by_signal(int code)
 
 /* ---- guests that are started for it ---- */
 
-static int spawn(char **args)
+/* Its output is nobody's. */
+static int spawn(char **args, GSpawnFlags flags)
 {
 	g_autofree char *out = NULL;
 	GError *error = NULL;
 	int status;
 
-	if (!g_spawn_sync(NULL, args, NULL, G_SPAWN_CHILD_INHERITS_STDIN, NULL, NULL, &out, NULL,
-			  &status, &error))
+	if (!g_spawn_sync(NULL, args, NULL, G_SPAWN_CHILD_INHERITS_STDIN | flags, NULL, NULL, &out,
+			  NULL, &status, &error))
 		return rs_cli_fail_gerror(error);
 	return g_spawn_check_wait_status(status, NULL) ? RS_CLI_OK : RS_CLI_FAILED;
 }
@@ -128,14 +71,19 @@ static int start(const char *self, const char *name, char **what)
 	for (; *what; what++)
 		g_ptr_array_add(args, *what);
 	g_ptr_array_add(args, NULL);
-	return spawn((char **)args->pdata);
+	return spawn((char **)args->pdata, 0);
 }
 
-static void stop(const char *self, const char *name)
+/* Its log stays if somebody may want to know why it failed. */
+static void stop(const char *self, const char *name, bool failed)
 {
 	const char *const args[] = {self, "stop", name, NULL};
+	g_autofree char *log = rs_trace_rundir_file(name, "log", NULL);
 
-	spawn((char **)args);
+	/* It may have ended by itself. */
+	spawn((char **)args, G_SPAWN_STDERR_TO_DEV_NULL);
+	if (log && !failed)
+		unlink(log);
 }
 
 struct args {
@@ -161,18 +109,77 @@ static int bench_new(struct rs_bench *bench, const struct args *a, char **what)
 	code = session ? rs_bench_session(bench, session, true, a->glob, a->seconds)
 		       : rs_cli_fail_gerror(error);
 	g_clear_object(&session);
-	stop(self, name);
+	stop(self, name, code && !g_atomic_int_get(&stopped));
 	return code;
 }
 
-/* ns; 0: it failed, or no more is wanted. Its output is nobody's. */
-static uint64_t run_once(const struct args *a, const char *self, char **what, bool on)
+/* ---- runs to their ends ---- */
+
+struct one_run {
+	GSubprocess *child;
+	char *said; /* on stderr */
+	bool ended;
+};
+
+static void on_end(GObject *object, GAsyncResult *result, gpointer data)
 {
-	const GSpawnFlags flags = G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL;
+	struct one_run *run = data;
+
+	g_subprocess_communicate_utf8_finish((GSubprocess *)object, result, NULL, &run->said, NULL);
+	run->ended = true;
+}
+
+static gboolean on_look(gpointer data)
+{
+	return G_SOURCE_CONTINUE;
+}
+
+/* To its end. Whoever wants no more has it ended: by SIGINT, and later by SIGKILL. */
+static void await_end(struct one_run *run)
+{
+	const gint64 begun = g_get_monotonic_time();
+	const guint look = g_timeout_add(LOOK_MS, on_look, NULL);
+	gint64 asked = 0;
+	bool told = false;
+
+	while (!run->ended) {
+		const gint64 now = g_get_monotonic_time();
+
+		g_main_context_iteration(NULL, TRUE);
+		if (!told && now - begun > LONG_US) {
+			rs_cli_fail(0, "waiting for a run to end by itself");
+			told = true;
+		}
+		if (!asked && g_atomic_int_get(&stopped)) {
+			g_subprocess_send_signal(run->child, SIGINT);
+			asked = now;
+		} else if (asked && now - asked > END_US) {
+			g_subprocess_force_exit(run->child);
+		}
+	}
+	g_source_remove(look);
+}
+
+/* What it said last. */
+static int fail_run(const struct one_run *run)
+{
+	g_auto(GStrv) lines =
+		g_strsplit(g_strchomp(run->said ? run->said : (char[]){""}), "\n", -1);
+	const guint n = g_strv_length(lines);
+
+	return rs_cli_fail(RS_CLI_FAILED, "a run failed%s%s", n && *lines[n - 1] ? ": " : "",
+			   n ? lines[n - 1] : "");
+}
+
+/* An exit code, after a message. What the guest or program prints is nobody's. */
+static int run_once(const struct args *a, const char *self, char **what, bool on, uint64_t *ns)
+{
 	const char *const first[] = {self, "run", "-q", "-o", "/dev/null"};
 	g_autoptr(GPtrArray) args = g_ptr_array_new();
 	const uint64_t begun = rs_monotonic_ns();
-	int status;
+	struct one_run run = {0};
+	GError *error = NULL;
+	int code = RS_CLI_OK;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(first); i++)
 		g_ptr_array_add(args, (char *)first[i]);
@@ -183,40 +190,61 @@ static uint64_t run_once(const struct args *a, const char *self, char **what, bo
 	for (; *what; what++)
 		g_ptr_array_add(args, *what);
 	g_ptr_array_add(args, NULL);
-	if (!g_spawn_sync(NULL, (char **)args->pdata, NULL, flags, NULL, NULL, NULL, NULL, &status,
-			  NULL) ||
-	    !g_spawn_check_wait_status(status, NULL) || g_atomic_int_get(&stopped))
-		return 0;
-	return rs_monotonic_ns() - begun;
+	run.child = g_subprocess_newv(
+		(const char *const *)args->pdata,
+		G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE, &error);
+	if (!run.child)
+		return rs_cli_fail_gerror(error);
+	g_subprocess_communicate_utf8_async(run.child, NULL, NULL, on_end, &run);
+	await_end(&run);
+	*ns = rs_monotonic_ns() - begun;
+	if (g_atomic_int_get(&stopped))
+		code = RS_CLI_FAILED;
+	else if (!g_subprocess_get_successful(run.child))
+		code = fail_run(&run);
+	g_object_unref(run.child);
+	g_free(run.said);
+	return code;
 }
 
 /* Runs to their ends, in turns with events off and on: the best of each. */
 static int bench_times(struct rs_bench *bench, const struct args *a, char **what)
 {
 	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-	uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
+	uint64_t best[2] = {UINT64_MAX, UINT64_MAX}, worst[2] = {0, 0}, took = 0;
 
 	for (int i = 0; self && i < a->times; i++) {
 		for (unsigned on = 0; on < 2; on++) {
-			const uint64_t took = run_once(a, self, what, on);
+			const int code = run_once(a, self, what, on, &took);
 
-			if (!took)
-				return rs_cli_fail(RS_CLI_FAILED, "a run failed: see ringside run");
+			if (code)
+				return code;
 			best[on] = MIN(best[on], took);
+			worst[on] = MAX(worst[on], took);
 		}
 	}
 	bench->title = "a run from its start to its end";
-	rs_bench_ns(bench, "run_off", "with events off", (double)best[0]);
-	rs_bench_ns(bench, "run_on", "with events on, and recorded", (double)best[1]);
-	rs_bench_share(bench, "run_ratio", "the second, of the first",
+	rs_bench_ns(bench, "run_off", "with events off, the shortest", (double)best[0]);
+	rs_bench_ns(bench, "run_off_worst", "and the longest", (double)worst[0]);
+	rs_bench_ns(bench, "run_on", "with events on, the shortest", (double)best[1]);
+	rs_bench_ns(bench, "run_on_worst", "and the longest", (double)worst[1]);
+	rs_bench_share(bench, "run_ratio", "with events on, of that with them off",
 		       (double)best[1] / (double)best[0]);
 	return RS_CLI_OK;
+}
+
+/* A name of a session that runs is that, also if there is a file of this name. */
+static bool is_kernel(const char *name)
+{
+	g_autoptr(RsTraceRundirEntry) session = rs_trace_rundir_find(name, NULL);
+
+	return !session && g_file_test(name, G_FILE_TEST_IS_REGULAR);
 }
 
 /* What `ringside run` is given. NULL: nothing is to be started. */
 static GPtrArray *run_args(const struct args *a, int argc, char **argv)
 {
-	const bool kernel = argc > 1 && g_file_test(argv[1], G_FILE_TEST_IS_REGULAR);
+	const bool kernel = argc > 1 && is_kernel(argv[1]);
 	GPtrArray *args;
 
 	if (!a->demo && !a->program && !kernel)
@@ -246,10 +274,21 @@ static int measure(const struct rs_verb *verb, struct args *a, int argc, char **
 
 	if (!run && a->times)
 		return rs_cli_usage(verb, "--times is of what is started for it");
+	if (!run && a->accel)
+		return rs_cli_usage(verb, "--accel is of a kernel that is started for it");
+	if (!run && !wants_session && a->glob)
+		return rs_cli_usage(verb,
+				    "--events of what? A session, a kernel, --demo or --hosted");
 	if (wants_session)
 		session = rs_cli_connect(verb, a->name, 0, &argc, argv, &code);
 	if (!code && !run && argc > 1)
 		code = rs_cli_usage(verb, "too many arguments");
+	/* Others see them, too. */
+	if (!code && session && !a->glob)
+		code = rs_cli_usage(verb, "which events are to be on meanwhile, without a filter? "
+					  "--events GLOB, or '*' for all");
+	if (!a->glob)
+		a->glob = g_strdup("*");
 	if (!code)
 		code = rs_bench_machine(&bench);
 	catch_signals();
@@ -302,8 +341,8 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		 "A program; all that follows is the program and its arguments", NULL},
 		{"accel", 0, 0, G_OPTION_ARG_STRING, &a.accel, "How to run a kernel (auto)",
 		 "auto|kvm|tcg"},
-		{"events", 'e', 0, G_OPTION_ARG_STRING, &a.glob, "Switch these events (*)",
-		 "GLOB[,GLOB...]"},
+		{"events", 'e', 0, G_OPTION_ARG_STRING, &a.glob,
+		 "Switch these events (* of what is started)", "GLOB[,GLOB...]"},
 		{"duration", 0, 0, G_OPTION_ARG_DOUBLE, &a.seconds,
 		 "For so long events are counted (2)", "SECONDS"},
 		{"times", 0, 0, G_OPTION_ARG_INT, &a.times,
@@ -318,8 +357,6 @@ static int run(const struct rs_verb *verb, int argc, char **argv)
 		*program = NULL;
 	a.program = copy;
 	if (rs_cli_parse(verb, options, &argc, &argv, &code)) {
-		if (!a.glob)
-			a.glob = g_strdup("*");
 		code = check(verb, &a, argc);
 		if (!code)
 			code = measure(verb, &a, argc, argv);

@@ -166,7 +166,7 @@ static void print_pause(GVariant *t)
 /* "cost:        0.312 % of a CPU (120000 events/s x 26.0 ns); paused for 80.00 us in all" */
 static void print_cost(GVariant *t, const struct rs_cli_cost *cost)
 {
-	const uint64_t paused_ns = number(t, "pause_total_ns");
+	const uint64_t paused_ns = number(t, "pause_total_ns") + number(t, "native_pause_ns");
 	g_autoptr(GString) paused = g_string_new(NULL);
 
 	if (!cost || is_bridge(t))

@@ -76,12 +76,16 @@ static void take_each(struct top *top, GVariant *each)
 	for (gsize i = 0; i < g_variant_n_children(each); i++) {
 		g_autoptr(GVariant) row = g_variant_get_child_value(each, i);
 		struct rs_top_source *source;
+		guint64 natives;
 		guint32 number = 0;
 
 		g_variant_lookup(row, "source_number", "u", &number);
 		source = g_hash_table_lookup(top->view.sources, GUINT_TO_POINTER(number));
-		if (source)
-			g_variant_lookup(row, "pause_total_ns", "t", &source->paused_ns);
+		if (!source)
+			continue;
+		g_variant_lookup(row, "pause_total_ns", "t", &source->paused_ns);
+		if (g_variant_lookup(row, "native_pause_ns", "t", &natives))
+			source->paused_ns += natives;
 	}
 }
 

@@ -135,12 +135,14 @@ static int make_native(struct rs_event_meter *meter, const struct rs_event_setti
 {
 	g_autofree struct rs_native *native = g_new(struct rs_native, 1);
 	struct rs_native_entry entry = {.code = POOL_CODE, .event = (uint16_t)setting->id};
-	int ret = meter->pool ? rs_native_compile(RS_ARCH_X86_64, setting->filter, ENTRY_BYTES, 0,
-						  native, err)
-			      : rs_error_set(err, ENOTSUP, "there is no pool of text");
+	struct rs_guest_info info;
+	int ret;
 
+	if (!meter->pool || !rs_trace_region_guest_info(meter->region, &info, NULL))
+		return rs_error_set(err, ENOTSUP, "there is no pool of text");
+	ret = rs_native_compile(info.arch, setting->filter, ENTRY_BYTES, 0, native, err);
 	if (!ret)
-		ret = rs_native_check(RS_ARCH_X86_64, native, err);
+		ret = rs_native_check(info.arch, native, err);
 	if (ret)
 		return ret;
 	entry.entry_size = (uint16_t)(ENTRY_BYTES | native->kind << RS_NATIVE_KIND_SHIFT);

@@ -115,8 +115,8 @@ void rs_vmm_serve_call(struct rs_vmm *vmm);
 int rs_vmm_dump(struct rs_target *target, const char *path, struct rs_error *err);
 
 /*
- * live.c: the operations that change text while the guest runs. `init` is called once, best before
- * there are threads.
+ * live_x86_64.c: the operations that change text while the guest runs. `init` is called once, best
+ * before there are threads.
  */
 void rs_vmm_live_init(struct rs_vmm *vmm, enum rs_vmm_way way);
 bool rs_vmm_writes_live(struct rs_target *target, const struct rs_text_patch *patches, size_t count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A site that the host switches while CPUs run through it, for spin (hv/vmm/live.c, breakpoint.c of
- * the agent's core). A site is its first byte and the rest. A CPU fetches each of them by itself,
+ * A site that the host switches while CPUs run through it, for spin (hv/vmm/live_x86_64.c,
+ * breakpoint.c of the agent's core). A site is its first byte and the rest. A CPU fetches each of them by itself,
  * and may run what it has fetched long ago, until it serializes. With FOREIGN a debugger of the
  * guest puts a breakpoint of its own there at times.
  *

@@ -358,14 +358,14 @@ def test_bench_of_a_session():
         check(figures['events'] == [('benched', 1)] and not said, f'one event: {figures}')
         check(rs.json('stat', '-s', 'benched')['events_enabled'] == 0, 'it is off again')
         check(rs('enable', '-s', 'benched', 'sort:*').code == 0, 'it is on')
-        figures, said = bench('benched')
-        check('on for others' in said and rs.json('stat', '-s', 'benched')['events_enabled'] == 1, f'and stays on: {said}')
-        p = rs.start('bench', '--duration', '60', '--json', 'benched', stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        while b'disable_all' not in p.stdout.readline():
+        figures, said = bench('benched', '-e', '*')
+        check('on for others' in said and 'enable_one' not in figures and rs.json('stat', '-s', 'benched')['events_enabled'] == 1, f'and stays on: {said}')
+        p = rs.start('bench', '--duration', '60', '--json', '-e', '*', 'benched', stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        while b'json_lines' not in p.stdout.readline():
             pass
         wait_for('all to be on', lambda: rs.json('stat', '-s', 'benched')['events_enabled'] == len(EVENTS))
-        p.send_signal(signal.SIGINT)
-        check(p.wait(PATIENCE) == -signal.SIGINT, 'Ctrl-C ends it')
+        p.send_signal(signal.SIGHUP)
+        check(p.wait(PATIENCE) == -signal.SIGHUP, 'a closed terminal ends it')
         p.stdout.close()
         check(rs.json('stat', '-s', 'benched')['events_enabled'] == 1, 'and all is off that was')
         bench('benched', '-e', 'nix:*', code=3)
@@ -376,15 +376,22 @@ def test_bench_of_a_session():
 def test_bench_of_runs():
     figures, _ = bench('--times', '2', '--hosted', PROGRAM, '1')
     one = {name: values[0][1] for name, values in figures.items()}
-    check(set(one) == MACHINE | {'run_off', 'run_on', 'run_ratio'}, f'{one}')
+    check(set(one) == MACHINE | {'run_off', 'run_off_worst', 'run_on', 'run_on_worst', 'run_ratio'}, f'{one}')
     check(min(one['run_off'], one['run_on']) > 1e7 and abs(one['run_ratio'] - one['run_on'] / one['run_off']) < 1e-6,
           'a program to its end')
+    # One that does not end is ended.
+    p = rs.start('bench', '--times', '1', '--hosted', PROGRAM, '600', stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while b'by itself' not in p.stderr.readline():
+        pass
+    p.send_signal(signal.SIGTERM)
+    check(p.wait(PATIENCE) == -signal.SIGTERM and not rs.sessions(), 'and none is left')
+    p.stderr.close()
 
 
 def test_mistakes_of_bench():
     for args, code in [(['nix'], 3), (['--hosted'], 2), (['--duration', '0'], 2), (['--duration', '61'], 2),
                        (['--demo', 'nix'], 2), (['--hosted', '/bin/true'], 1), (['--nix'], 2),
-                       (['--times', '2'], 2), (['--times', '101', '--demo'], 2), (['--times', '1', '--hosted', '/bin/false'], 1)]:
+                       (['--times', '2'], 2), (['-e', '*'], 2), (['--accel', 'kvm'], 2), (['--times', '101', '--demo'], 2), (['--times', '1', '--hosted', '/bin/false'], 1)]:
         r = rs('bench', *args)
         check((r.code == code or code == 1 and r.code) and r.err, f'{args}: {r.code} {r.err}')
     with open('/dev/full', 'w', encoding='ascii') as full:

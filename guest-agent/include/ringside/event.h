@@ -48,9 +48,10 @@
  * Cost: while the event is off, trace_*() is one 5-byte NOP, and its arguments are evaluated as any
  * function's are. While it is on, the NOP is a jump to a function out of line. Where the port has
  * an rs_emit_port.h on the include path (bare metal, hosted) and no field is dynamic, that function
- * writes the record into the ring itself: some 400 bytes of text for each event. Elsewhere, and in
- * each file that defines RS_EMIT_SHARED, it builds the record on its stack and calls the agent:
- * some 200 bytes, and 0.5 ns more in a guest. docs/performance.md has the times.
+ * writes the record into the ring itself: text of some 400 bytes on bare metal and 600 in a process
+ * for each event (gcc -O2, two integers), more with more fields. Elsewhere, without optimization,
+ * and in each file that defines RS_EMIT_SHARED, it builds the record on its stack and calls the
+ * agent: some 200 bytes, and 0.5 ns more in a guest. docs/performance.md has the times.
  *
  * trace_*() may be called from any context, nested in another one, at any time. While the agent is
  * not up it drops the event. It never blocks, allocates or leaves the guest.
