@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A site that the host switches while CPUs run through it, for spin (hv/vmm/live_x86_64.c,
- * breakpoint.c of the agent's core). A site is its first byte and the rest. A CPU fetches each of them by itself,
- * and may run what it has fetched long ago, until it serializes. With FOREIGN a debugger of the
- * guest puts a breakpoint of its own there at times.
+ * breakpoint.c of the agent's core). A site is its first byte and the rest. A CPU fetches each of
+ * them by itself, and may run what it has fetched long ago, until it serializes. With FOREIGN a
+ * debugger of the guest puts a breakpoint of its own there at times.
  *
  * The model asserts that no CPU runs the first byte of one instruction with the rest of another,
  * that a breakpoint of the host's is never reported to the guest, and that no CPU takes the jump
