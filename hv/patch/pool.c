@@ -17,7 +17,9 @@ struct rs_text_pool {
 	uint64_t root;
 	rs_gva_t at;
 	uint32_t front, back; /* unused: from `front` to `back` */
-	GArray *patches;      /* of the next batch */
+	uint32_t size;
+	uint8_t *bytes;  /* what lies there, as read and as written */
+	GArray *patches; /* of the next batch */
 };
 
 static bool is_unused(const uint8_t *bytes)
@@ -28,17 +30,17 @@ static bool is_unused(const uint8_t *bytes)
 	return true;
 }
 
-/* Pieces stand at the start one behind the other, what is at the end has no gaps either. */
-static void find_unused(struct rs_text_pool *pool, const uint8_t *bytes, uint32_t size)
+/* What could not be written has left gaps, so the longest run is taken. */
+static void find_unused(struct rs_text_pool *pool)
 {
-	uint32_t at = 0;
+	uint32_t from = 0;
 
-	while (at < size && !is_unused(bytes + at))
-		at += RS_TEXT_POOL_PIECE;
-	pool->front = at;
-	while (at < size && is_unused(bytes + at))
-		at += RS_TEXT_POOL_PIECE;
-	pool->back = at;
+	for (uint32_t at = 0; at < pool->size; at += RS_TEXT_POOL_PIECE) {
+		if (!is_unused(pool->bytes + at))
+			from = at + RS_TEXT_POOL_PIECE;
+		else if (at + RS_TEXT_POOL_PIECE - from > pool->back - pool->front)
+			pool->front = from, pool->back = at + RS_TEXT_POOL_PIECE;
+	}
 }
 
 int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint64_t size,
@@ -58,9 +60,11 @@ int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint
 	ret = rs_target_read_virt(target, root, at, bytes, used, err);
 	if (!ret) {
 		pool = g_new0(struct rs_text_pool, 1);
-		*pool = (struct rs_text_pool){target, root, at, 0, 0, NULL};
+		*pool = (struct rs_text_pool){
+			.target = target, .root = root, .at = at, .size = used};
+		pool->bytes = g_steal_pointer(&bytes);
 		pool->patches = g_array_new(FALSE, TRUE, sizeof(struct rs_text_patch));
-		find_unused(pool, bytes, used);
+		find_unused(pool);
 		*out = pool;
 	}
 	g_free(bytes);
@@ -72,12 +76,48 @@ void rs_text_pool_close(struct rs_text_pool *pool)
 	if (!pool)
 		return;
 	g_array_unref(pool->patches);
+	g_free(pool->bytes);
 	g_free(pool);
 }
 
 uint32_t rs_text_pool_left(const struct rs_text_pool *pool)
 {
 	return pool->back - pool->front;
+}
+
+static bool is_pending(const struct rs_text_pool *pool, uint32_t offset)
+{
+	for (guint i = 0; i < pool->patches->len; i++)
+		if (g_array_index(pool->patches, struct rs_text_patch, i).at.v ==
+		    pool->at.v + offset)
+			return true;
+	return false;
+}
+
+bool rs_text_pool_find(struct rs_text_pool *pool, const void *bytes, uint32_t size,
+		       uint32_t *offset)
+{
+	g_autofree uint8_t *now = NULL;
+	uint32_t at = 0;
+
+	if (!size || size > pool->size)
+		return false;
+	while (memcmp(pool->bytes + at, bytes, size)) {
+		at += RS_TEXT_POOL_ALIGN;
+		if (at > pool->size - size)
+			return false;
+	}
+	if (!is_pending(pool, at)) {
+		now = g_malloc(size);
+		if (rs_text_pool_read(pool, at, now, size, NULL))
+			return false;
+		/* One look at the guest is enough: it may have something else each time. */
+		memcpy(pool->bytes + at, now, size);
+		if (memcmp(now, bytes, size))
+			return false;
+	}
+	*offset = at;
+	return true;
 }
 
 static int make_patch(const struct rs_text_pool *pool, uint32_t offset, const uint8_t *bytes,
@@ -107,6 +147,8 @@ static int add(struct rs_text_pool *pool, uint32_t offset, const uint8_t *bytes,
 	}
 	if (ret)
 		g_array_set_size(pool->patches, before);
+	else
+		memcpy(pool->bytes + offset, bytes, size);
 	return ret;
 }
 
@@ -151,13 +193,14 @@ int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t 
 	return 0;
 }
 
-bool rs_text_pool_is_pending(const struct rs_text_pool *pool, uint32_t offset)
+/* Nobody knows what is there now. */
+static void forget_batch(struct rs_text_pool *pool)
 {
-	for (guint i = 0; i < pool->patches->len; i++)
-		if (g_array_index(pool->patches, struct rs_text_patch, i).at.v ==
-		    pool->at.v + offset)
-			return true;
-	return false;
+	for (guint i = 0; i < pool->patches->len; i++) {
+		uint64_t at = g_array_index(pool->patches, struct rs_text_patch, i).at.v;
+
+		memset(pool->bytes + (at - pool->at.v), RS_NATIVE_UNUSED, PATCH);
+	}
 }
 
 int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs_error *err)
@@ -171,6 +214,8 @@ int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs
 	ret = count ? rs_patch_apply(pool->target, patches, count, outcomes, paused_ns, err) : 0;
 	for (guint i = 0; i < count; i++)
 		bad += outcomes[i] != RS_APPLY_DONE;
+	if (ret || bad)
+		forget_batch(pool);
 	g_array_set_size(pool->patches, 0);
 	if (!ret && bad)
 		ret = rs_error_set(err, EIO,

@@ -16,7 +16,7 @@
 
 #include "target/target.h"
 
-#define RS_TEXT_POOL_MAX (1u << 20) /* bytes; a larger one is used up to here */
+#define RS_TEXT_POOL_MAX (1u << 17) /* bytes; a larger one is used up to here */
 #define RS_TEXT_POOL_PIECE 16u      /* bytes of a piece at the start */
 #define RS_TEXT_POOL_ALIGN 16u      /* of those at the end */
 /* Bytes that are written in one pause at most: the largest code, and what names it. */
@@ -25,8 +25,9 @@
 struct rs_text_pool;
 
 /*
- * Reads what is there: all that was used before stays. `root`: of the page tables, see memory.h.
- * -EINVAL: no pool can lie there; others as rs_target_read_virt().
+ * Reads what is there: all that was used before stays, and the longest unused part is filled.
+ * `root`: of the page tables, see memory.h. -EINVAL: no pool can lie there; others as
+ * rs_target_read_virt().
  */
 int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint64_t size,
 		      struct rs_text_pool **out, struct rs_error *err);
@@ -36,6 +37,13 @@ void rs_text_pool_close(struct rs_text_pool *pool); /* accepts NULL */
 uint32_t rs_text_pool_left(const struct rs_text_pool *pool);
 
 /*
+ * Whether such bytes are there already, whoever wrote them, or are in the batch. They are compared
+ * once more where they lie.
+ */
+bool rs_text_pool_find(struct rs_text_pool *pool, const void *bytes, uint32_t size,
+		       uint32_t *offset);
+
+/*
  * Puts bytes into the next batch: the next RS_TEXT_POOL_PIECE bytes at the start, or `size` bytes
  * at the end. *offset: from the pool's start. -ENOSPC: the pool is full; -EAGAIN: the batch is.
  */
@@ -43,9 +51,6 @@ int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_
 			   struct rs_error *err);
 int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t size,
 			 uint32_t *offset, struct rs_error *err);
-
-/* Whether what begins there is in the batch, and so not written yet. */
-bool rs_text_pool_is_pending(const struct rs_text_pool *pool, uint32_t offset);
 
 /*
  * Writes the batch, all of it in one pause, or to a guest that runs where the target can do that.

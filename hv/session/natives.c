@@ -26,9 +26,7 @@ struct pending {
 struct rs_natives {
 	struct rs_text_pool *pool; /* NULL: not opened in this boot, or it cannot be */
 	char *no_pool;             /* why it cannot be; NULL: nobody knows yet */
-	/* GBytes of code, and of entries, that were checked where they lie → the offset. */
-	GHashTable *known, *entries;
-	bool due; /* some event's filter is to be compiled */
+	bool due;                  /* some event's filter is to be compiled */
 	struct rs_native *scratch;
 	struct rs_native_stat stat;
 };
@@ -37,10 +35,6 @@ struct rs_natives *rs_natives_new(void)
 {
 	struct rs_natives *natives = g_new0(struct rs_natives, 1);
 
-	natives->known = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
-					       (GDestroyNotify)g_bytes_unref, NULL);
-	natives->entries = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
-						 (GDestroyNotify)g_bytes_unref, NULL);
 	natives->scratch = g_new(struct rs_native, 1);
 	return natives;
 }
@@ -50,8 +44,6 @@ void rs_natives_free(struct rs_natives *natives)
 	if (!natives)
 		return;
 	rs_text_pool_close(natives->pool);
-	g_hash_table_unref(natives->known);
-	g_hash_table_unref(natives->entries);
 	g_free(natives->no_pool);
 	g_free(natives->scratch);
 	g_free(natives);
@@ -63,8 +55,6 @@ void rs_source_reset_natives(struct rs_source *source)
 
 	g_clear_pointer(&natives->pool, rs_text_pool_close);
 	g_clear_pointer(&natives->no_pool, g_free);
-	g_hash_table_remove_all(natives->known);
-	g_hash_table_remove_all(natives->entries);
 	natives->due = false;
 }
 
@@ -153,56 +143,33 @@ static int compile(const struct rs_source *source, uint32_t id, struct rs_native
 	return ret ? ret : rs_native_check(source->info.arch, native, err);
 }
 
-/* Where these bytes lie, if they still do: after a boot that we have not heard of they do not. */
-static bool find_known(struct rs_natives *natives, GHashTable *table, GBytes *bytes, uint32_t *at)
-{
-	uint32_t size = (uint32_t)g_bytes_get_size(bytes);
-	uint8_t *now = natives->scratch->bytes;
-	gpointer known;
-
-	if (!g_hash_table_lookup_extended(table, bytes, NULL, &known))
-		return false;
-	*at = GPOINTER_TO_UINT(known);
-	if (rs_text_pool_is_pending(natives->pool, *at))
-		return true;
-	return !rs_text_pool_read(natives->pool, *at, now, size, NULL) &&
-	       !memcmp(now, g_bytes_get_data(bytes, NULL), size);
-}
-
-/* Finds or makes the place of what names the code. So a filter that comes again takes no room. */
-static int place_entry(struct rs_natives *natives, struct pending *p, struct rs_error *err)
-{
-	g_autoptr(GBytes) means = g_bytes_new(&p->means, sizeof(p->means));
-	int ret;
-
-	if (find_known(natives, natives->entries, means, &p->entry))
-		return 0;
-	ret = rs_text_pool_add_piece(natives->pool, &p->means, &p->entry, err);
-	if (!ret)
-		g_hash_table_replace(natives->entries, g_bytes_ref(means),
-				     GUINT_TO_POINTER(p->entry));
-	return ret;
-}
-
-/* Finds or makes the places of the code and its entry. */
+/*
+ * Finds or makes the places of the code and its entry. What an earlier session wrote, or another
+ * event uses, takes no room. After a boot that we have not heard of it is no longer there.
+ */
 static int place(struct rs_natives *natives, struct pending *p, struct rs_error *err)
 {
-	uint32_t size = (uint32_t)g_bytes_get_size(p->bytes);
-	int ret;
+	struct rs_text_pool *pool = natives->pool;
+	const void *bytes = g_bytes_get_data(p->bytes, NULL);
+	uint32_t size = (uint32_t)g_bytes_get_size(p->bytes), room = 0;
+	bool has_code = rs_text_pool_find(pool, bytes, size, &p->code), has_entry = false;
+	int ret = 0;
 
-	/* Code without an entry would be of no use. */
-	if (rs_text_pool_left(natives->pool) < RS_TEXT_POOL_PIECE + RS_ALIGN_UP(size, 16u))
-		return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
-	if (!find_known(natives, natives->known, p->bytes, &p->code)) {
-		ret = rs_text_pool_add_end(natives->pool, g_bytes_get_data(p->bytes, NULL), size,
-					   &p->code, err);
-		if (ret)
-			return ret;
-		g_hash_table_replace(natives->known, g_bytes_ref(p->bytes),
-				     GUINT_TO_POINTER(p->code));
+	if (has_code) {
+		p->means.code = p->code;
+		has_entry = rs_text_pool_find(pool, &p->means, sizeof(p->means), &p->entry);
 	}
+	room += has_code ? 0 : RS_ALIGN_UP(size, RS_TEXT_POOL_ALIGN);
+	room += has_entry ? 0 : RS_TEXT_POOL_PIECE;
+	/* Code without an entry would be of no use. */
+	if (rs_text_pool_left(pool) < room)
+		return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
+	if (!has_code)
+		ret = rs_text_pool_add_end(pool, bytes, size, &p->code, err);
 	p->means.code = p->code;
-	return place_entry(natives, p, err);
+	if (!ret && !has_entry)
+		ret = rs_text_pool_add_piece(pool, &p->means, &p->entry, err);
+	return ret;
 }
 
 static int prepare(struct rs_source *source, uint32_t id, struct pending *p, struct rs_error *err)
@@ -249,14 +216,6 @@ static int check_written(struct rs_source *source, const struct pending *p, stru
 	return rs_native_check(source->info.arch, native, err);
 }
 
-static void forget(struct rs_natives *natives, const struct pending *p)
-{
-	g_autoptr(GBytes) means = g_bytes_new(&p->means, sizeof(p->means));
-
-	g_hash_table_remove(natives->known, p->bytes);
-	g_hash_table_remove(natives->entries, means);
-}
-
 static void refuse(struct rs_source *source, uint32_t id, const struct rs_error *err)
 {
 	struct rs_natives *natives = source->natives;
@@ -293,7 +252,6 @@ static void write_batch(struct rs_source *source, GArray *batch)
 		int bad = ret ? ret : check_written(source, p, &err);
 
 		if (bad) {
-			forget(natives, p);
 			refuse(source, p->id, &err);
 		} else {
 			publish(source, p);

@@ -153,6 +153,20 @@ def test_attach_and_detach():
     vm.end()
 
 
+def test_native_again():
+    """What an earlier session has made of a filter is used by the next one, and takes no room."""
+    vm = Vm()
+    vm.wait_boot()
+    left = []
+    for _ in range(3):
+        s = Session(vm, '-e', 'sched:switch', '-f', 'sched:switch: prev_comm ~ "*w*r*"')
+        wait_for('it as machine code', lambda: any(r['native'] for r in rs.json('list', '-s', s.name, 'sched:switch')))
+        left.append(s.stat()['native_left'])
+        s.detach(vm)
+    check(0 < left[0] == left[1] == left[2], f'room in the pool: {left}')
+    vm.end()
+
+
 def guard_of(name):
     """The process that has the session's mark open."""
     mark = os.path.join(os.environ['XDG_RUNTIME_DIR'], 'ringside', f'{name}@1.pause')

@@ -101,6 +101,67 @@ static void test_write(void)
 	rs_text_pool_close(pool);
 }
 
+/* What another session wrote is found, as long as it is there. */
+static void test_find(void)
+{
+	static const uint8_t code[21] = "twenty-one-bytes-here", other[21] = "others";
+	struct rs_native_entry entry = {.code = SIZE - 32, .event = 64};
+	struct rs_text_pool *pool;
+	uint32_t at, front;
+	uint64_t paused;
+
+	set_up();
+	pool = open_pool();
+	g_assert_false(rs_text_pool_find(pool, code, sizeof(code), &at));
+	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code), &at, NULL), ==, 0);
+	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &front, NULL), ==, 0);
+	at = front = 1;
+	/* Also before it is written. */
+	g_assert_true(rs_text_pool_find(pool, code, sizeof(code), &at));
+	g_assert_true(rs_text_pool_find(pool, &entry, sizeof(entry), &front));
+	g_assert_cmpuint(at, ==, SIZE - 32);
+	g_assert_cmpuint(front, ==, 0);
+	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, 0);
+	g_assert_true(rs_text_pool_find(pool, code, sizeof(code), &at));
+	rs_text_pool_close(pool);
+
+	pool = open_pool();
+	at = front = 1;
+	g_assert_true(rs_text_pool_find(pool, code, sizeof(code), &at));
+	g_assert_true(rs_text_pool_find(pool, &entry, sizeof(entry), &front));
+	g_assert_cmpuint(at, ==, SIZE - 32);
+	g_assert_cmpuint(front, ==, 0);
+	g_assert_false(rs_text_pool_find(pool, other, sizeof(other), &at));
+	/* It has become something else meanwhile. */
+	ram[SECOND + RS_PAGE_SIZE - 20] ^= 1;
+	ram[FIRST + 1] ^= 1;
+	g_assert_false(rs_text_pool_find(pool, code, sizeof(code), &at));
+	g_assert_false(rs_text_pool_find(pool, &entry, sizeof(entry), &front));
+	g_assert_cmpuint(at, ==, SIZE - 32);
+	rs_text_pool_close(pool);
+}
+
+/* What could not be written in the middle leaves gaps: they do not make the pool full. */
+static void test_gaps(void)
+{
+	struct rs_native_entry entry = {.code = 7};
+	struct rs_text_pool *pool;
+	uint32_t at;
+
+	set_up();
+	memset(ram + FIRST, 1, 16);
+	memset(ram + FIRST + 32, 1, 16);
+	memset(ram + SECOND + RS_PAGE_SIZE - 16, 1, 16);
+	memset(ram + SECOND + RS_PAGE_SIZE - 64, 1, 16);
+	pool = open_pool();
+	g_assert_cmpuint(rs_text_pool_left(pool), ==, SIZE - 48 - 64);
+	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &at, NULL), ==, 0);
+	g_assert_cmpuint(at, ==, 48);
+	g_assert_cmpint(rs_text_pool_add_end(pool, &entry, sizeof(entry), &at, NULL), ==, 0);
+	g_assert_cmpuint(at, ==, SIZE - 80);
+	rs_text_pool_close(pool);
+}
+
 /* What is not unused any more is never written. */
 static void test_changed(void)
 {
@@ -116,7 +177,8 @@ static void test_changed(void)
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, -EIO);
 	g_assert_cmphex(ram[FIRST + 3], ==, 0x90);
 	g_assert_cmphex(ram[FIRST], ==, RS_NATIVE_UNUSED);
-	/* That place is given up. */
+	/* That place is given up, and nothing of it is found. */
+	g_assert_false(rs_text_pool_find(pool, &entry, sizeof(entry), &at));
 	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &at, NULL), ==, 0);
 	g_assert_cmpuint(at, ==, sizeof(entry));
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, 0);
@@ -177,6 +239,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/patch/pool/places", test_places);
 	g_test_add_func("/patch/pool/write", test_write);
+	g_test_add_func("/patch/pool/find", test_find);
+	g_test_add_func("/patch/pool/gaps", test_gaps);
 	g_test_add_func("/patch/pool/changed", test_changed);
 	g_test_add_func("/patch/pool/full", test_full);
 	g_test_add_func("/patch/pool/batch", test_batch);

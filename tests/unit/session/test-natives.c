@@ -135,6 +135,49 @@ static void test_boot(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(sham_pool(f->sham)[4], ==, FIRST);
 }
 
+/* What earlier sessions have written is used again: it takes no more room. */
+static void test_again(struct fixture *f, gconstpointer data)
+{
+	struct rs_source_stat stat;
+	uint64_t left;
+
+	report(f, 0);
+	filter(f, "first:one", "c ~ \"*wor*ker*\"");
+	g_assert_true(decided(f, "first:one").native);
+	rs_session_stat(f->session, &stat);
+	left = stat.native.left;
+	for (unsigned int i = 0; i < 3; i++) {
+		report(f, 0);
+		g_assert_true(decided(f, "first:one").native);
+		rs_session_stat(f->session, &stat);
+		g_assert_cmpuint(stat.native.left, ==, left);
+		g_assert_cmpuint(sham_native(f->sham, FIRST), ==, 1);
+	}
+	/* Not one byte of it may be another. */
+	sham_pool(f->sham)[((const struct rs_native_entry *)sham_pool(f->sham))->code + 9] ^= 1;
+	report(f, 0);
+	g_assert_true(decided(f, "first:one").native);
+	rs_session_stat(f->session, &stat);
+	g_assert_cmpuint(stat.native.left, <, left);
+	g_assert_cmpuint(sham_native(f->sham, FIRST), ==, 2);
+}
+
+/* A full pool still has what it has. */
+static void test_full(struct fixture *f, gconstpointer data)
+{
+	const struct rs_native_entry *entry = (const void *)sham_pool(f->sham);
+
+	report(f, 0);
+	filter(f, "first:one", "a == 7");
+	g_assert_true(decided(f, "first:one").native);
+	memset(sham_pool(f->sham) + 16, 0x90, entry->code - 16);
+	report(f, 0);
+	g_assert_true(decided(f, "first:one").native);
+	g_assert_cmpuint(sham_native(f->sham, FIRST), ==, 1);
+	filter(f, "first:one", "a == 8");
+	is_program(f, "first:one", "full");
+}
+
 static void test_self(struct fixture *f, gconstpointer data)
 {
 	report(f, RS_GUEST_SELF_PATCH);
@@ -220,6 +263,8 @@ int main(int argc, char **argv)
 	g_test_add("/session/natives/" #name, struct fixture, NULL, set_up, test_##name, tear_down)
 	ADD(made);
 	ADD(boot);
+	ADD(again);
+	ADD(full);
 	ADD(self);
 	ADD(older);
 	ADD(hostile);
