@@ -137,7 +137,7 @@ static int add(struct rs_text_pool *pool, uint32_t offset, const uint8_t *bytes,
 	int ret = 0;
 
 	if (before * PATCH + size > RS_TEXT_POOL_WRITES && before)
-		return rs_error_set(err, EAGAIN, "the batch is full");
+		return 1;
 	for (uint32_t i = 0; i < size && !ret; i += PATCH) {
 		struct rs_text_patch patch;
 
@@ -193,39 +193,58 @@ int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t 
 	return 0;
 }
 
-/* Nobody knows what is there now. */
-static void forget_batch(struct rs_text_pool *pool)
+/* Of what was not written nobody knows what is there now. Returns how many these are. */
+static guint forget_bad(struct rs_text_pool *pool, const enum rs_apply_outcome *outcomes)
 {
+	guint bad = 0;
+
 	for (guint i = 0; i < pool->patches->len; i++) {
 		uint64_t at = g_array_index(pool->patches, struct rs_text_patch, i).at.v;
 
+		if (outcomes[i] == RS_APPLY_DONE)
+			continue;
 		memset(pool->bytes + (at - pool->at.v), RS_NATIVE_UNUSED, PATCH);
+		bad++;
 	}
+	return bad;
+}
+
+/* Whether what could not be read would be read another time. */
+static bool was_busy(const struct rs_text_pool *pool, const enum rs_apply_outcome *outcomes)
+{
+	for (guint i = 0; i < pool->patches->len; i++) {
+		uint64_t at = g_array_index(pool->patches, struct rs_text_patch, i).at.v;
+		uint8_t now[PATCH];
+		int ret;
+
+		if (outcomes[i] != RS_APPLY_UNREADABLE)
+			continue;
+		ret = rs_text_pool_read(pool, (uint32_t)(at - pool->at.v), now, PATCH, NULL);
+		return !ret || rs_text_pool_is_busy(ret);
+	}
+	return false;
 }
 
 int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs_error *err)
 {
-	guint count = pool->patches->len, bad = 0;
+	guint count = pool->patches->len, bad;
 	const struct rs_text_patch *patches = (const void *)pool->patches->data;
 	g_autofree enum rs_apply_outcome *outcomes = g_new0(enum rs_apply_outcome, count);
 	int ret;
 
 	*paused_ns = 0;
 	ret = count ? rs_patch_apply(pool->target, patches, count, outcomes, paused_ns, err) : 0;
-	for (guint i = 0; i < count; i++)
-		bad += outcomes[i] != RS_APPLY_DONE;
-	if (ret || bad)
-		forget_batch(pool);
-	g_array_set_size(pool->patches, 0);
+	bad = forget_bad(pool, outcomes);
 	if (!ret && bad)
-		ret = rs_error_set(err, EIO,
+		ret = rs_error_set(err, was_busy(pool, outcomes) ? EAGAIN : EIO,
 				   "%u of %u places in the guest's pool of text were not "
 				   "unused, or could not be written",
 				   bad, count);
+	g_array_set_size(pool->patches, 0);
 	return ret;
 }
 
-int rs_text_pool_read(struct rs_text_pool *pool, uint32_t offset, void *out, uint32_t size,
+int rs_text_pool_read(const struct rs_text_pool *pool, uint32_t offset, void *out, uint32_t size,
 		      struct rs_error *err)
 {
 	return rs_target_read_virt(pool->target, pool->root, (rs_gva_t){pool->at.v + offset}, out,

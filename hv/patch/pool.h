@@ -15,6 +15,7 @@
 #define RS_HV_PATCH_POOL_H
 
 #include "target/target.h"
+#include <errno.h>
 
 #define RS_TEXT_POOL_MAX (1u << 17) /* bytes; a larger one is used up to here */
 #define RS_TEXT_POOL_PIECE 16u      /* bytes of a piece at the start */
@@ -23,6 +24,15 @@
 #define RS_TEXT_POOL_WRITES (8192u + RS_TEXT_POOL_PIECE)
 
 struct rs_text_pool;
+
+/*
+ * Whether it may work another time: the guest does not stop, does not answer, or is somebody else's
+ * for now.
+ */
+static inline bool rs_text_pool_is_busy(int ret)
+{
+	return ret == -EAGAIN || ret == -ETIMEDOUT || ret == -EBUSY;
+}
 
 /*
  * Reads what is there: all that was used before stays, and the longest unused part is filled.
@@ -45,7 +55,8 @@ bool rs_text_pool_find(struct rs_text_pool *pool, const void *bytes, uint32_t si
 
 /*
  * Puts bytes into the next batch: the next RS_TEXT_POOL_PIECE bytes at the start, or `size` bytes
- * at the end. *offset: from the pool's start. -ENOSPC: the pool is full; -EAGAIN: the batch is.
+ * at the end. *offset: from the pool's start. Returns 1 if the batch is full. -ENOSPC: the pool is;
+ * others as rs_target_translate().
  */
 int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_t *offset,
 			   struct rs_error *err);
@@ -55,12 +66,13 @@ int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t 
 /*
  * Writes the batch, all of it in one pause, or to a guest that runs where the target can do that.
  * *paused_ns: as rs_patch_apply(). Nothing is in the batch afterwards, whatever became of it: after
- * an error its places are not used again. -EIO: some place holds something else.
+ * an error its places are not used again, unless the pool is opened anew. -EIO: some place holds
+ * something else; others as rs_patch_apply().
  */
 int rs_text_pool_write(struct rs_text_pool *pool, uint64_t *paused_ns, struct rs_error *err);
 
 /* Reads back what is there now. */
-int rs_text_pool_read(struct rs_text_pool *pool, uint32_t offset, void *out, uint32_t size,
+int rs_text_pool_read(const struct rs_text_pool *pool, uint32_t offset, void *out, uint32_t size,
 		      struct rs_error *err);
 
 #endif

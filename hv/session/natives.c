@@ -26,7 +26,8 @@ struct pending {
 struct rs_natives {
 	struct rs_text_pool *pool; /* NULL: not opened in this boot, or it cannot be */
 	char *no_pool;             /* why it cannot be; NULL: nobody knows yet */
-	bool due;                  /* some event's filter is to be compiled */
+	bool due;                  /* some event's filter is to be compiled … */
+	bool failed; /* … and the target was busy: the next try comes at the next refresh */
 	struct rs_native *scratch;
 	struct rs_native_stat stat;
 };
@@ -55,7 +56,12 @@ void rs_source_reset_natives(struct rs_source *source)
 
 	g_clear_pointer(&natives->pool, rs_text_pool_close);
 	g_clear_pointer(&natives->no_pool, g_free);
-	natives->due = false;
+	natives->due = natives->failed = false;
+}
+
+void rs_source_retry_natives(struct rs_source *source)
+{
+	source->natives->failed = false;
 }
 
 void rs_source_native_due(struct rs_source *source, uint32_t id)
@@ -99,8 +105,8 @@ static const struct rs_provider *find_pool(const struct rs_source *source)
 	return NULL;
 }
 
-/* Once in a boot. */
-static void open_pool(struct rs_source *source)
+/* Once in a boot, unless the target is busy. */
+static int open_pool(struct rs_source *source)
 {
 	struct rs_natives *natives = source->natives;
 	const struct rs_guest_info *info = &source->info;
@@ -111,22 +117,23 @@ static void open_pool(struct rs_source *source)
 	int ret;
 
 	if (natives->pool || natives->no_pool)
-		return;
+		return 0;
 	if (!why && !provider)
 		why = "the guest's agent has no place for code";
 	if (why) {
 		natives->no_pool = g_strdup(why);
-		return;
+		return 0;
 	}
 	root = provider->page_table_root ? provider->page_table_root : info->page_table_root;
 	ret = rs_target_root(source->target, info->arch, info->paging, root, &root, &err);
 	if (!ret)
 		ret = rs_text_pool_open(source->target, root, (rs_gva_t){provider->text_pool},
 					provider->text_pool_size, &natives->pool, &err);
-	if (!ret)
-		return;
+	if (!ret || rs_text_pool_is_busy(ret))
+		return ret;
 	natives->no_pool = g_strdup(err.message);
 	rs_source_say(source, "filters run as programs only: %s", err.message);
+	return 0;
 }
 
 static int compile(const struct rs_source *source, uint32_t id, struct rs_native *native,
@@ -172,6 +179,7 @@ static int place(struct rs_natives *natives, struct pending *p, struct rs_error 
 	return ret;
 }
 
+/* Returns 1 if the batch is full. */
 static int prepare(struct rs_source *source, uint32_t id, struct pending *p, struct rs_error *err)
 {
 	struct rs_natives *natives = source->natives;
@@ -233,7 +241,22 @@ static void publish(struct rs_source *source, const struct pending *p)
 	natives->stat.made++;
 }
 
-/* Nothing of the batch is named unless all of it could be written. */
+/* It is tried again if the target was busy. */
+static void put_off(struct rs_source *source, uint32_t id, int ret, const struct rs_error *err)
+{
+	struct rs_natives *natives = source->natives;
+
+	if (!rs_text_pool_is_busy(ret)) {
+		refuse(source, id, err);
+		return;
+	}
+	source->events[id].native_due = natives->due = natives->failed = true;
+}
+
+/*
+ * Nothing of the batch is named unless all of it could be written. If the target was busy, nobody
+ * knows what was: the next try reads the pool anew, and uses that.
+ */
 static void write_batch(struct rs_source *source, GArray *batch)
 {
 	struct rs_natives *natives = source->natives;
@@ -247,23 +270,27 @@ static void write_batch(struct rs_source *source, GArray *batch)
 	/* Also if the batch is empty: code may be there whose entry had no room in it. */
 	ret = rs_text_pool_write(natives->pool, &paused_ns, &err);
 	natives->stat.paused_ns += stands ? 0 : paused_ns;
+	natives->failed |= rs_text_pool_is_busy(ret);
 	for (guint i = 0; i < batch->len; i++) {
 		const struct pending *p = &g_array_index(batch, struct pending, i);
 		int bad = ret ? ret : check_written(source, p, &err);
 
-		if (bad) {
-			refuse(source, p->id, &err);
-		} else {
+		if (bad)
+			put_off(source, p->id, bad, &err);
+		else
 			publish(source, p);
-		}
 		g_bytes_unref(p->bytes);
 	}
+	if (natives->failed)
+		g_clear_pointer(&natives->pool, rs_text_pool_close);
 	rs_turn_add(&source->session->turn, (source->target->slow_reads - slow) * RS_WORK_SLOW);
 }
 
-/* As many as a batch takes. Returns whether others are left. */
-static bool fill_batch(struct rs_source *source, GArray *batch)
+/* As many as a batch takes. `due` is then whether others are left. */
+static void fill_batch(struct rs_source *source, GArray *batch)
 {
+	struct rs_natives *natives = source->natives;
+
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++) {
 		struct event_state *state = &source->events[id];
 		struct rs_error err = {0};
@@ -273,23 +300,26 @@ static bool fill_batch(struct rs_source *source, GArray *batch)
 		if (!state->native_due)
 			continue;
 		if (rs_turn_over(&source->session->turn))
-			return true;
+			return;
 		rs_turn_add(&source->session->turn, RS_WORK_NATIVE);
 		ret = prepare(source, id, &p, &err);
-		if (ret == -EAGAIN)
-			return true;
+		if (ret == 1)
+			return;
 		state->native_due = false;
 		if (ret)
-			refuse(source, id, &err);
+			put_off(source, id, ret, &err);
 		else
 			g_array_append_val(batch, p);
+		if (natives->failed)
+			return;
 	}
-	return false;
+	natives->due = false;
 }
 
 bool rs_source_natives_wait(const struct rs_source *source)
 {
-	return source->natives->due && source->hello && !source->waiting && source_alive(source);
+	return source->natives->due && !source->natives->failed && source->hello &&
+	       !source->waiting && source_alive(source);
 }
 
 void rs_source_tend_natives(struct rs_source *source)
@@ -297,16 +327,18 @@ void rs_source_tend_natives(struct rs_source *source)
 	struct rs_natives *natives = source->natives;
 	g_autoptr(GArray) batch = NULL;
 
-	if (!natives->due || !source->hello || source->stepping || !source_alive(source) ||
-	    rs_turn_over(&source->session->turn))
+	if (!natives->due || natives->failed || !source->hello || source->stepping ||
+	    !source_alive(source) || rs_turn_over(&source->session->turn))
 		return;
 	/* It says when it is: rs_source_sites_ready(). */
 	source->waiting = !rs_target_ready(source->target);
 	if (source->waiting)
 		return;
-	open_pool(source);
+	natives->failed = open_pool(source) != 0;
+	if (natives->failed)
+		return;
 	batch = g_array_new(FALSE, FALSE, sizeof(struct pending));
-	natives->due = fill_batch(source, batch);
+	fill_batch(source, batch);
 	write_batch(source, batch);
 }
 

@@ -492,8 +492,10 @@ void rs_source_reset_natives(struct rs_source *source);
 void rs_source_native_due(struct rs_source *source, uint32_t id);
 /* Goes on with what is due, until the turn is over. Waits for no target. */
 void rs_source_tend_natives(struct rs_source *source);
-/* Whether that would get on. */
+/* Whether that would get on: not after the target was busy, until … */
 bool rs_source_natives_wait(const struct rs_source *source);
+/* … it is time for another try, or the target says that it is ready. */
+void rs_source_retry_natives(struct rs_source *source);
 void rs_source_native_stat(const struct rs_source *source, struct rs_native_stat *out);
 /* Whether the event's filter runs as machine code. *why: why not, if that is known; else NULL. */
 bool rs_event_is_native(const struct rs_source *source, uint32_t id, const char **why);

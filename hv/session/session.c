@@ -33,6 +33,8 @@ static void look_at(struct rs_source *source, gint64 now)
 	rs_clock_check(source->clock);
 	rs_source_sites_tend(source);
 	rs_source_tend_rings(source, NULL);
+	if (now >= source->refresh_at)
+		rs_source_retry_natives(source);
 	source->refresh_at = now + POLL_REFRESH_MS * 1000;
 }
 

@@ -237,6 +237,7 @@ void rs_source_sites_ready(struct rs_source *source)
 	source->waiting = source->failed = false;
 	/* A step that failed, as the target could not be paused, is tried again. */
 	source->patching |= rs_patcher_has_due(source->patcher);
+	rs_source_retry_natives(source);
 	rs_session_hurry(source->session);
 }
 

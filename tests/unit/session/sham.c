@@ -42,10 +42,22 @@ static bool sham_ready(struct rs_target *target)
 	return !sham_of(target)->not_ready;
 }
 
+static int refuse(struct sham *sham, struct rs_error *err)
+{
+	if (!sham->refusal || (sham->patience && sham->patience--))
+		return 0;
+	sham->refusals++;
+	return rs_error_set(err, -sham->refusal, "it has no time");
+}
+
 static int sham_pause(struct rs_target *target, struct rs_error *err)
 {
 	const struct rs_target_end end = {.reason = RS_END_GONE};
 
+	int ret = refuse(sham_of(target), err);
+
+	if (ret)
+		return ret;
 	if (sham_of(target)->unstoppable)
 		return rs_error_set(err, EIO, "it runs away");
 	sham_of(target)->pauses++;
@@ -94,7 +106,10 @@ static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t si
 		     struct rs_error *err)
 {
 	const uint8_t *from = memory_at(sham_of(target), at, size);
+	int ret = refuse(sham_of(target), err);
 
+	if (ret)
+		return ret;
 	if (!from)
 		return rs_error_set(err, EFAULT, "no memory is there");
 	memcpy(out, from, size);
@@ -111,7 +126,10 @@ static int sham_write(struct rs_target *target, const struct rs_text_patch *patc
 		      bool *bad, struct rs_error *err)
 {
 	struct sham *sham = sham_of(target);
+	int ret = refuse(sham, err);
 
+	if (ret)
+		return ret;
 	if (sham->read_only)
 		return rs_error_set(err, EACCES, "it is engraved");
 	for (size_t i = 0; i < count; i++) {

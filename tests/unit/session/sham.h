@@ -37,12 +37,15 @@ struct sham {
 	uint8_t *text; /* guest memory with code and site lists; NULL: none */
 	/* What its providers say of a pool of text from now on; of SHAM_POOL it has one. */
 	uint64_t pool, pool_size;
-	bool not_ready;   /* a pause would have to be waited for: see sham_get_ready() */
-	bool unstoppable; /* a pause fails */
-	bool read_only;   /* a write of text fails */
-	uint32_t stone;   /* the text of this event cannot be written; 0: all can; SHAM_ALL: none */
-	bool torn;        /* events described from now on have no NOP at their sites */
-	bool dying;       /* the target ends in the next pause */
+	bool not_ready;    /* a pause would have to be waited for: see sham_get_ready() */
+	bool unstoppable;  /* a pause fails */
+	bool read_only;    /* a write of text fails */
+	int refusal;       /* what reads, pauses and writes of text return; 0: they work … */
+	uint32_t patience; /* … and so do as many before that; counts down */
+	uint32_t refusals;
+	uint32_t stone; /* the text of this event cannot be written; 0: all can; SHAM_ALL: none */
+	bool torn;      /* events described from now on have no NOP at their sites */
+	bool dying;     /* the target ends in the next pause */
 };
 
 /* A target for this region; both go to the session. */

@@ -256,6 +256,45 @@ static void test_busy(struct fixture *f, gconstpointer data)
 	g_assert_true(decided(f, "first:one").native);
 }
 
+/*
+ * At whatever moment the target is busy, the program decides, the next refresh tries again, and no
+ * turn comes earlier. Nothing is used up by it.
+ */
+static void test_refused(struct fixture *f, gconstpointer data)
+{
+	const int errors[] = {-EAGAIN, -ETIMEDOUT, -EBUSY};
+	struct rs_source_stat stat;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		g_autofree char *text = g_strdup_printf("a == %u", 1000 + i);
+		gint64 began, now;
+
+		if (i % 2 == 0) /* and opens the pool anew */
+			report(f, 0);
+		/* Its sites are patched first. */
+		g_assert_cmpint(
+			rs_session_enable(f->session, RS_OWNER_HOST, "first:one", NULL, NULL), ==,
+			0);
+		filter(f, "first:one", text);
+		f->sham->refusal = errors[i % 3];
+		f->sham->patience = i / 2;
+		f->sham->refusals = 0;
+		began = now = g_get_monotonic_time();
+		while (!look(f, "first:one").native && now < began + 120000) {
+			g_main_context_iteration(NULL, TRUE);
+			now = g_get_monotonic_time();
+		}
+		g_assert_null(look(f, "first:one").no_native);
+		/* A try in 100 ms, in which each word, and each way, may be refused. */
+		g_assert_cmpuint(f->sham->refusals, <=, 16 * ((now - began) / 100000 + 2));
+		f->sham->refusal = 0;
+		g_assert_true(decided(f, "first:one").native);
+		rs_session_stat(f->session, &stat);
+		g_assert_cmpuint(stat.native.left, ==, SHAM_POOL_SIZE - (i + 1) * 48);
+		g_assert_cmpuint(stat.native.full, ==, 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -270,5 +309,6 @@ int main(int argc, char **argv)
 	ADD(hostile);
 	ADD(unwritable);
 	ADD(busy);
+	ADD(refused);
 	return g_test_run();
 }
