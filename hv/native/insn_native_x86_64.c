@@ -8,39 +8,48 @@
  *     r11                 a table of this code
  *     rax, rcx, rdx, r10  numbers
  *
- * Memory is only read. Jumps lead forward to an instruction, or back within one of the few loops
- * that there are, each of which takes a byte or more of a string that ends.
+ * Memory is only read. Jumps lead to an instruction. What then depends on the way to an instruction
+ * is in insn_pointers_x86_64.c, and loops are in insn_loops_x86_64.c.
  */
-#include "native/native.h"
+#include "native/insn_native_x86_64-private.h"
 
-#include <capstone/capstone.h>
 #include <errno.h>
 #include <glib.h>
-#include <string.h>
 
-struct check {
-	const struct rs_native *native;
-	cs_insn *insns;
-	size_t count;
-	const char *why;
-};
-
-static bool is_number(x86_reg reg)
+x86_reg rs_code_number(x86_reg reg)
 {
 	switch (reg) {
 	case X86_REG_AL:
 	case X86_REG_EAX:
 	case X86_REG_RAX:
+		return X86_REG_RAX;
 	case X86_REG_ECX:
 	case X86_REG_RCX:
+		return X86_REG_RCX;
 	case X86_REG_EDX:
 	case X86_REG_RDX:
+		return X86_REG_RDX;
 	case X86_REG_R10D:
 	case X86_REG_R10:
-		return true;
+		return X86_REG_R10;
 	default:
-		return false;
+		return X86_REG_INVALID;
 	}
+}
+
+static bool is_number(x86_reg reg)
+{
+	return rs_code_number(reg) != X86_REG_INVALID;
+}
+
+x86_reg rs_code_writes(const cs_insn *insn)
+{
+	const cs_x86_op *to = rs_code_ops(insn);
+
+	if (insn->id == X86_INS_CMP || insn->id == X86_INS_TEST || insn->id == X86_INS_BT ||
+	    !insn->detail->x86.op_count || to->type != X86_OP_REG)
+		return X86_REG_INVALID;
+	return is_number(to->reg) ? rs_code_number(to->reg) : to->reg;
 }
 
 static bool is_pointer(x86_reg reg)
@@ -69,7 +78,7 @@ static bool is_input(int64_t disp, uint8_t size)
 }
 
 /* A place that may be read. */
-static bool good_load(const struct check *c, const cs_x86_op *op)
+static bool good_load(const struct rs_code *c, const cs_x86_op *op)
 {
 	const x86_op_mem *mem = &op->mem;
 
@@ -85,7 +94,7 @@ static bool good_load(const struct check *c, const cs_x86_op *op)
 }
 
 /* What is in the entry: where it begins, and how many bytes there are, which comes next. */
-static bool good_string(const struct check *c, const cs_insn *insn, const x86_op_mem *mem)
+static bool good_string(const struct rs_code *c, const cs_insn *insn, const x86_op_mem *mem)
 {
 	const cs_insn *next = insn + 1;
 	const cs_x86 *x86;
@@ -99,7 +108,7 @@ static bool good_string(const struct check *c, const cs_insn *insn, const x86_op
 	       mem->disp + x86->operands[1].imm <= c->native->entry_size;
 }
 
-static bool good_lea(const struct check *c, const cs_insn *insn)
+static bool good_lea(const struct rs_code *c, const cs_insn *insn)
 {
 	const cs_x86_op *to = &insn->detail->x86.operands[0], *from = to + 1;
 	uint64_t table = insn->address + insn->size + (uint64_t)from->mem.disp;
@@ -112,7 +121,8 @@ static bool good_lea(const struct check *c, const cs_insn *insn)
 	if (to->reg == X86_REG_R8 || to->reg == X86_REG_R9)
 		return from->mem.base == X86_REG_R8 && is_free(from->mem.index) &&
 		       !from->mem.disp && from->mem.scale == 1;
-	return is_number(to->reg); /* only a sum */
+	/* Only a sum. */
+	return is_number(to->reg) && is_free(from->mem.base) && is_free(from->mem.index);
 }
 
 /* To a pointer: from the input, or from a dynamic field. */
@@ -139,7 +149,7 @@ static bool good_target(const cs_insn *insn)
 	       (from->imm == 1 || from->imm == 4);
 }
 
-static bool good_operands(const struct check *c, const cs_insn *insn)
+static bool good_operands(const struct rs_code *c, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
 
@@ -150,7 +160,7 @@ static bool good_operands(const struct check *c, const cs_insn *insn)
 }
 
 /* An instruction that is no jump. */
-static const char *bad_plain(const struct check *c, const cs_insn *insn)
+static const char *bad_plain(const struct rs_code *c, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
 	const cs_x86_op *first = &x86->operands[0];
@@ -208,38 +218,7 @@ static bool is_jump(const cs_insn *insn)
 	}
 }
 
-/* Loops, as the names of their instructions from the first one to the jump back. */
-static bool is_loop(const cs_insn *first, const cs_insn *last)
-{
-	static const char loops[] =
-		/* the rest of a dynamic field; two long strings; the end of a string */
-		"^(shl movzx or sub jne|mov cmp jne add cmp jb|cmp jae movzx add test jne"
-		/* a glob, one byte or four at a time */
-		"|cmp jae( movzx test je movzx lea and ((mov |movabs )?and or|mov test)( je)?){1,4}"
-		"( bt jb)? add jmp"
-		/* a text in another: its inner loop, and its outer one, from two places */
-		"|cmp je test je movzx jmp|cmp jae movzx add test je cmp je test je"
-		"|cmp jae movzx add test je cmp je test je movzx jmp add cmp jb)$";
-	g_autoptr(GString) names = g_string_new(first->mnemonic);
-
-	for (first++; first <= last; first++)
-		g_string_append_printf(names, " %s", first->mnemonic);
-	return g_regex_match_simple(loops, names->str, 0, 0);
-}
-
-static const char *bad_jump(const struct check *c, const cs_insn *insn)
-{
-	uint64_t to = (uint64_t)insn->detail->x86.operands[0].imm;
-
-	for (const cs_insn *target = c->insns; target < c->insns + c->count; target++) {
-		if (target->address != to)
-			continue;
-		return target > insn || is_loop(target, insn) ? NULL : "a jump back";
-	}
-	return "a jump to somewhere else";
-}
-
-static const char *bad_insn(const struct check *c, size_t i)
+static const char *bad_insn(const struct rs_code *c, size_t i)
 {
 	const cs_insn *insn = &c->insns[i];
 
@@ -247,29 +226,56 @@ static const char *bad_insn(const struct check *c, size_t i)
 		return insn->id == X86_INS_ENDBR64 ? NULL : "no begin";
 	if (insn->id == X86_INS_RET)
 		return insn->size == 1 ? NULL : "a return that takes from the stack";
-	return is_jump(insn) ? bad_jump(c, insn) : bad_plain(c, insn);
+	if (is_jump(insn))
+		return c->to[i] < 0 ? "a jump to somewhere else" : NULL;
+	return bad_plain(c, insn);
 }
 
-static int check_all(const struct check *c, struct rs_error *err)
+static void find_targets(struct rs_code *c)
 {
-	size_t end = c->count ? c->insns[c->count - 1].address + c->insns[c->count - 1].size : 0;
-
+	c->to = g_new(ssize_t, c->count);
 	for (size_t i = 0; i < c->count; i++) {
-		const char *why = bad_insn(c, i);
-
-		if (why)
-			return rs_error_set(err, EILSEQ, "code of a filter has at %u: %s (%s %s)",
-					    (unsigned int)c->insns[i].address, why,
-					    c->insns[i].mnemonic, c->insns[i].op_str);
+		c->to[i] = -1;
+		for (size_t k = 0; k < c->count && is_jump(&c->insns[i]); k++)
+			if (c->insns[k].address == (uint64_t)rs_code_ops(&c->insns[i])->imm)
+				c->to[i] = (ssize_t)k;
 	}
-	if (end != c->native->text || c->insns[c->count - 1].id != X86_INS_RET)
-		return rs_error_set(err, EILSEQ, "code of a filter is cut off at %zu", end);
-	return 0;
+}
+
+static const char *find_bad(const struct rs_code *c, size_t *at)
+{
+	const char *why;
+
+	for (*at = 0; *at < c->count; ++*at) {
+		why = bad_insn(c, *at);
+		if (why)
+			return why;
+	}
+	why = rs_code_bad_pointer(c, at);
+	return why ? why : rs_code_bad_loop(c, at);
+}
+
+static int check_all(struct rs_code *c, struct rs_error *err)
+{
+	const cs_insn *last = c->insns + c->count - 1;
+	const char *why;
+	size_t at;
+
+	if (!c->count || last->address + last->size != c->native->text || last->id != X86_INS_RET)
+		return rs_error_set(err, EILSEQ, "code of a filter is cut off");
+	find_targets(c);
+	why = find_bad(c, &at);
+	g_free(c->to);
+	if (!why)
+		return 0;
+	return rs_error_set(err, EILSEQ, "code of a filter has at %u: %s (%s %s)",
+			    (unsigned int)c->insns[at].address, why, c->insns[at].mnemonic,
+			    c->insns[at].op_str);
 }
 
 int rs_native_check_x86_64(const struct rs_native *native, struct rs_error *err)
 {
-	struct check c = {.native = native};
+	struct rs_code c = {.native = native};
 	csh handle;
 	int ret;
 

@@ -38,9 +38,10 @@ int rs_native_compile(uint32_t arch, const void *program, unsigned int entry_siz
 		      unsigned int dyn_count, struct rs_native *out, struct rs_error *err);
 
 /*
- * Whether the bytes are harmless: they end, read only the entry, the input and their own tables,
- * write nothing but registers that a callee may change, and return. -EILSEQ: what is wrong.
- * -ENOTSUP: no such architecture.
+ * Whether the bytes are harmless: they end and return, write nothing but registers that a callee
+ * may change, and read nothing but the entry, the input, the strings and dynamic fields that this
+ * names, and their own tables. How far a number leads into strings and tables is not proved.
+ * -EILSEQ: what is wrong. -ENOTSUP: no such architecture.
  */
 int rs_native_check(uint32_t arch, const struct rs_native *native, struct rs_error *err);
 

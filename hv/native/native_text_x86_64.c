@@ -312,7 +312,11 @@ static void test_sub(struct rs_asm *a, const struct text *text, const uint8_t *t
 	rs_asm_jump_if(a, IF_E, match);
 	rs_asm_op_reg(a, false, 0x85, DX, DX);
 	rs_asm_jump_if(a, IF_E, outer);
-	rs_asm_load(a, 2, false, DX, shorter);
+	/* It is shorter always: so that this ends can be seen in the code. */
+	rs_asm_load(a, 2, false, R10, shorter);
+	rs_asm_op_reg(a, false, 0x3b, R10, DX);
+	rs_asm_jump_if(a, IF_AE, no);
+	rs_asm_op_reg(a, false, 0x8b, DX, R10);
 	rs_asm_jump(a, inner);
 	rs_asm_here(a, match);
 	rs_asm_alu_imm(a, false, ALU_ADD, DX, 1);

@@ -23,7 +23,7 @@ static int check(const void *bytes, uint32_t size, uint32_t kind, struct rs_erro
 
 struct bad {
 	const char *what, *why;
-	uint8_t bytes[16];
+	uint8_t bytes[40];
 	uint8_t size;
 };
 
@@ -78,6 +78,106 @@ static const struct bad bad[] = {
 	{"endbr64", "an instruction", {0xf3, 0x0f, 0x1e, 0xfa}, 4},
 };
 
+#define SET_COMM 0x4c, 0x8b, 0x46, 0x18        /* mov 24(%rsi),%r8 */
+#define SET_DYNS 0x4c, 0x8b, 0x46, 0x10        /* mov 16(%rsi),%r8 */
+#define READ_R8 0x41, 0x0f, 0xb6, 0x00         /* movzbl (%r8),%eax */
+#define READ_R9 0x41, 0x0f, 0xb6, 0x01         /* movzbl (%r9),%eax */
+#define COUNT(reg) 0xb8 | (reg), 8, 0, 0, 0    /* mov $8,%reg: 1 is ecx, 2 is edx */
+#define START 0x31, 0xd2, COUNT(1), 0x3b, 0xd1 /* edx = 0, ecx = 8, at 7: cmp %ecx,%edx */
+
+/* Good instructions that are none together. */
+static const struct bad ways[] = {
+	{"r8 that nobody set", "a load", {READ_R8}, 4},
+	{"what a name holds as a pointer", "a load", {SET_COMM, 0x4d, 0x8b, 0x08, READ_R9}, 11},
+	{"r8 that is set on one way", "a load", {0x83, 0x3f, 0, 0x74, 4, SET_COMM, READ_R8}, 13},
+	{"r8 that is one thing or another",
+	 "a load",
+	 {0x83, 0x3f, 0, 0x74, 6, SET_COMM, 0xeb, 4, SET_DYNS, READ_R8},
+	 19},
+	{"a pointer's bytes", "a load", {SET_DYNS, READ_R8}, 8},
+	{"half a pointer", "a load", {SET_DYNS, 0x41, 0x8b, 0x00}, 7},
+	{"a size as a pointer", "a load", {SET_DYNS, 0x4d, 0x8b, 0x48, 8}, 8},
+	{"a field that is not there", "a load", {SET_DYNS, 0x4d, 0x8b, 0x48, 16 * RANDOM_DYNS}, 8},
+	{"a field by a number", "a load", {SET_DYNS, 0x41, 0x8b, 0x44, 0x00, 8}, 9},
+	{"the end of a string", "a load", {SET_COMM, 0x4d, 0x8d, 0x0c, 0x08, READ_R9}, 12},
+	{"fields and a number", "the address", {SET_DYNS, 0x4d, 0x8d, 0x04, 0x00}, 8},
+	{"fields, moved on", "the address", {SET_DYNS, 0x49, 0x83, 0xc0, 4}, 8},
+	{"a number and an argument", "the address", {0x8d, 0x04, 0x07}, 3},
+	{"another pointer the second time",
+	 "another pointer",
+	 {SET_COMM, COUNT(1), READ_R8, SET_DYNS, 0x83, 0xe9, 1, 0x75, 0xf3},
+	 22},
+	{"a jump to what else is never run",
+	 "another pointer",
+	 {0xeb, 2, 0x31, 0xc0, 0x75, 0xfc},
+	 6},
+	/* cmp %ecx,%edx; je; test; je; movzbl %dl,%edx; jmp */
+	{"an endless loop",
+	 "a jump back",
+	 {0x31, 0xc0, COUNT(1), COUNT(2), 0x3b, 0xd1, 0x74, 9, 0x85, 0xc9, 0x74, 5, 0x0f, 0xb6,
+	  0xd2, 0xeb, 0xf3},
+	 25},
+	/* jae; cmp (%rdi); je back; add; jmp back */
+	{"a way past the count",
+	 "a jump back",
+	 {START, 0x73, 10, 0x83, 0x3f, 0, 0x74, 0xf7, 0x83, 0xc2, 1, 0xeb, 0xf2},
+	 21},
+	{"an end that moves on",
+	 "a jump back",
+	 {START, 0x73, 8, 0x83, 0xc2, 1, 0x83, 0xc1, 1, 0xeb, 0xf4},
+	 19},
+	{"the lower byte of an end that moves on",
+	 "a jump back",
+	 {0x31, 0xc0, COUNT(1), 0x3a, 0xc1, 0x73, 7, 0x04, 1, 0x83, 0xc1, 1, 0xeb, 0xf5},
+	 18},
+	{"a count that is set back",
+	 "a jump back",
+	 {START, 0x73, 7, 0x31, 0xd2, 0x83, 0xc2, 1, 0xeb, 0xf5},
+	 18},
+	{"a count that an inner loop may let pass its end",
+	 "a jump back",
+	 {START, 0x73, 11, 0x83, 0xc2, 1, 0x41, 0x83, 0xea, 1, 0x75, 0xf7, 0xeb, 0xf1},
+	 22},
+	{"a count that may pass its end",
+	 "a jump back",
+	 {START, 0x73, 5, 0x83, 0xc2, 2, 0xeb, 0xf7},
+	 16},
+	{"an exit that is none", "a jump back", {START, 0x73, 0, 0x83, 0xc2, 1, 0xeb, 0xf7}, 16},
+	{"a count of the lower half",
+	 "a jump back",
+	 {0x31, 0xd2, COUNT(1), 0x48, 0x3b, 0xd1, 0x73, 5, 0x83, 0xc2, 1, 0xeb, 0xf6},
+	 17},
+	{"a way around the count down",
+	 "a jump back",
+	 {COUNT(1), 0x85, 0xc0, 0x74, 3, 0x83, 0xe9, 1, 0x75, 0xf7},
+	 14},
+	{"a count by two", "a jump back", {COUNT(1), 0x83, 0xe9, 2, 0x75, 0xfb}, 10},
+	/* cmp %edx,%ecx; jae; mov %ecx,%edx; jmp: without the jump it may be the same for ever */
+	{"a descent without an end", "a jump back", {COUNT(1), 0x89, 0xca, 0xeb, 0xfc}, 9},
+	/*
+	 * Each loop would end, were it not for the other one: at 7 the outer one, which sets r10d;
+	 * at 25 the inner one, which begins with a jump to 7 and counts r10d down behind it.
+	 */
+	{"loops that overlap",
+	 "a jump back",
+	 {START, 0x73, 22,   0x41, 0xba, 8,    0,    0,    0,    0x83, 0x3f, 0,   0x75,
+	  5,     0x83, 0xc2, 1,    0xeb, 0xec, 0x41, 0x83, 0xea, 1,    0x75, 0xf8},
+	 33},
+};
+
+/* Loops as good as those. */
+static const struct bad loops[] = {
+	{"advancing", NULL, {START, 0x73, 5, 0x83, 0xc2, 1, 0xeb, 0xf7}, 16},
+	{"counted down", NULL, {COUNT(1), 0x83, 0xe9, 1, 0x75, 0xfb}, 10},
+	{"counted up", NULL, {0x31, 0xc0, 0x83, 0xc0, 1, 0x83, 0xf8, 9, 0x72, 0xf8}, 10},
+	/* at 5: cmp %edx,%ecx; jae; mov %ecx,%edx; jmp */
+	{"descending", NULL, {COUNT(2), 0x3b, 0xca, 0x73, 4, 0x8b, 0xd1, 0xeb, 0xf8}, 13},
+	{"the same on two ways",
+	 NULL,
+	 {0x83, 0x3f, 0, 0x74, 6, SET_COMM, 0xeb, 4, SET_COMM, READ_R8},
+	 19},
+};
+
 static uint32_t wrap(const uint8_t *bytes, uint32_t size, uint8_t *out)
 {
 	static const uint8_t begin[] = {0xf3, 0x0f, 0x1e, 0xfa}, end[] = {0xb8, 1, 0, 0, 0, 0xc3};
@@ -88,19 +188,59 @@ static uint32_t wrap(const uint8_t *bytes, uint32_t size, uint8_t *out)
 	return (uint32_t)sizeof(begin) + size + (uint32_t)sizeof(end);
 }
 
+static void refuse_all(const struct bad *list, unsigned int count)
+{
+	uint8_t code[64];
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct rs_error err = {0};
+		uint32_t size = wrap(list[i].bytes, list[i].size, code);
+
+		if (check(code, size, RS_NATIVE_INPUT, &err) != -EILSEQ ||
+		    !strstr(err.message, list[i].why))
+			g_error("%s: '%s'", list[i].what, err.message);
+	}
+}
+
 static void test_forbidden(void)
 {
 	uint8_t code[64];
 
-	for (unsigned int i = 0; i < G_N_ELEMENTS(bad); i++) {
-		struct rs_error err = {0};
-		uint32_t size = wrap(bad[i].bytes, bad[i].size, code);
-
-		if (check(code, size, RS_NATIVE_INPUT, &err) != -EILSEQ ||
-		    !strstr(err.message, bad[i].why))
-			g_error("%s: '%s'", bad[i].what, err.message);
-	}
+	refuse_all(bad, G_N_ELEMENTS(bad));
 	g_assert_cmpint(check(code, wrap(NULL, 0, code), RS_NATIVE_INPUT, NULL), ==, 0);
+}
+
+static void test_ways(void)
+{
+	uint8_t code[64];
+
+	refuse_all(ways, G_N_ELEMENTS(ways));
+	for (unsigned int i = 0; i < G_N_ELEMENTS(loops); i++) {
+		struct rs_error err = {0};
+		uint32_t size = wrap(loops[i].bytes, loops[i].size, code);
+
+		if (check(code, size, RS_NATIVE_INPUT, &err))
+			g_error("%s: '%s'", loops[i].what, err.message);
+	}
+}
+
+/* What lies behind the code may be read as far as it goes. */
+static void test_table(void)
+{
+	/* lea 10(%rip),%r11: behind what follows; movzbl n(%r11,%rax),%eax */
+	static const uint8_t read[] = {0x4c, 0x8d, 0x1d, 12,   0,    0, 0,
+				       0x41, 0x0f, 0xb6, 0x44, 0x03, 0};
+	static struct rs_native native = {.kind = RS_NATIVE_FIELDS};
+
+	native.text = wrap(read, sizeof(read), native.bytes);
+	native.size = native.text + 8;
+	for (uint8_t i = 0; i < 16; i++) {
+		native.bytes[4 + sizeof(read) - 1] = i;
+		g_assert_cmpint(rs_native_check(RS_ARCH_X86_64, &native, NULL), ==,
+				i < 8 ? 0 : -EILSEQ);
+	}
+	native.bytes[4 + sizeof(read) - 1] = 0xff;
+	g_assert_cmpint(rs_native_check(RS_ARCH_X86_64, &native, NULL), ==, -EILSEQ);
 }
 
 /* What is good for a filter that has the input is not for one that has only the entry. */
@@ -217,6 +357,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	random_record_init(&record);
 	g_test_add_func("/native/check/forbidden", test_forbidden);
+	g_test_add_func("/native/check/ways", test_ways);
+	g_test_add_func("/native/check/table", test_table);
 	g_test_add_func("/native/check/kind", test_kind);
 	g_test_add_func("/native/check/form", test_form);
 #ifdef __x86_64__
