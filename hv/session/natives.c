@@ -334,12 +334,15 @@ void rs_source_tend_natives(struct rs_source *source)
 	source->waiting = !rs_target_ready(source->target);
 	if (source->waiting)
 		return;
+	/* Should the guest end or boot meanwhile, that waits. */
+	source->stepping = true;
 	natives->failed = open_pool(source) != 0;
-	if (natives->failed)
-		return;
-	batch = g_array_new(FALSE, FALSE, sizeof(struct pending));
-	fill_batch(source, batch);
-	write_batch(source, batch);
+	if (!natives->failed) {
+		batch = g_array_new(FALSE, FALSE, sizeof(struct pending));
+		fill_batch(source, batch);
+		write_batch(source, batch);
+	}
+	source->stepping = false;
 }
 
 void rs_source_native_stat(const struct rs_source *source, struct rs_native_stat *out)

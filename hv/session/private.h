@@ -143,7 +143,7 @@ struct rs_source {
 	size_t left_out;    /* of its sites so far */
 	bool patching;      /* sites are still to be patched as was asked for */
 	size_t patch_told;  /* of these, so many were refused */
-	bool stepping;      /* the patcher is at work: do not call it */
+	bool stepping;      /* the patcher is at work, or natives.c: do not call it */
 	bool waiting;       /* for the target: patching goes on when it says that it is ready */
 	bool failed;        /* the last try to patch: the next one comes at the next refresh */
 	bool held_up;       /* a provider has come, but its slot's former text is still patched */

@@ -279,7 +279,7 @@ void rs_source_sites_remove(struct rs_source *source, uint32_t slot)
 
 bool rs_source_sites_busy(const struct rs_source *source)
 {
-	return rs_patcher_is_busy(source->patcher);
+	return rs_patcher_is_busy(source->patcher) || source->stepping;
 }
 
 void rs_source_sites_tend(struct rs_source *source)
