@@ -7,23 +7,11 @@
 #include <ringside/record.h>
 #include <string.h>
 
-/* Events that have text. A fuzzer makes a guest for each input. */
-#ifdef RS_FUZZING
-#define TEXT_EVENTS 32
-#else
-#define TEXT_EVENTS 256
-#endif
-
-/* Where `text` lies: code, 64 bytes for each event, and as much for its sites and its id. */
-#define TEXT 0x100000u
-#define SITES (TEXT + 64 * TEXT_EVENTS)
-#define OBJECTS (TEXT + 2 * 64 * TEXT_EVENTS)
-#define TEXT_SIZE (4 * 64 * TEXT_EVENTS) /* whole pages, which are read at once */
+#define TEXT SHAM_TEXT
+#define SITES (TEXT + 64 * SHAM_EVENTS)
+#define OBJECTS (TEXT + 2 * 64 * SHAM_EVENTS)
+#define TEXT_SIZE SHAM_TEXT_SIZE
 #define BULK 0x1000000u
-#ifndef RS_FUZZING
-_Static_assert(SHAM_POOL == TEXT + 3 * 64 * TEXT_EVENTS && SHAM_POOL_SIZE == 64 * TEXT_EVENTS,
-	       "the last quarter");
-#endif
 #define NOP "\x0f\x1f\x44\x00\x00"
 
 static struct sham *sham_of(struct rs_target *target)
@@ -105,9 +93,12 @@ static uint8_t *memory_at(struct sham *sham, rs_gva_t at, size_t size)
 static int sham_read(struct rs_target *target, rs_gva_t at, void *out, size_t size,
 		     struct rs_error *err)
 {
-	const uint8_t *from = memory_at(sham_of(target), at, size);
-	int ret = refuse(sham_of(target), err);
+	struct sham *sham = sham_of(target);
+	const uint8_t *from = memory_at(sham, at, size);
+	int ret = refuse(sham, err);
 
+	if (sham->watch)
+		sham->watch(sham, NULL);
 	if (ret)
 		return ret;
 	if (!from)
@@ -134,6 +125,8 @@ static int sham_write(struct rs_target *target, const struct rs_text_patch *patc
 		return rs_error_set(err, EACCES, "it is engraved");
 	for (size_t i = 0; i < count; i++) {
 		bad[i] = is_stone(sham, patches[i].at);
+		if (sham->watch)
+			sham->watch(sham, &patches[i]);
 		if (!bad[i])
 			memcpy(memory_at(sham, patches[i].at, patches[i].size),
 			       patches[i].new_bytes, patches[i].size);

@@ -12,9 +12,18 @@
 
 #define SHAM_ALL UINT32_MAX
 
-/* With text: unused text. */
-#define SHAM_POOL 0x10c000u
-#define SHAM_POOL_SIZE 16384u
+/* Events that have text. A fuzzer makes a guest for each input. */
+#ifdef RS_FUZZING
+#define SHAM_EVENTS 32u
+#else
+#define SHAM_EVENTS 256u
+#endif
+
+/* Text: code, 64 bytes for each event; as much for its sites, for its id, and unused. */
+#define SHAM_TEXT 0x100000u
+#define SHAM_TEXT_SIZE (4 * 64 * SHAM_EVENTS) /* whole pages, which are read at once */
+#define SHAM_POOL (SHAM_TEXT + 3 * 64 * SHAM_EVENTS)
+#define SHAM_POOL_SIZE (64 * SHAM_EVENTS)
 
 struct sham {
 	struct rs_target target;
@@ -37,6 +46,8 @@ struct sham {
 	uint8_t *text; /* guest memory with code and site lists; NULL: none */
 	/* What its providers say of a pool of text from now on; of SHAM_POOL it has one. */
 	uint64_t pool, pool_size;
+	/* NULL; or before each read, and before each patch is written. */
+	void (*watch)(struct sham *sham, const struct rs_text_patch *patch);
 	bool not_ready;    /* a pause would have to be waited for: see sham_get_ready() */
 	bool unstoppable;  /* a pause fails */
 	bool read_only;    /* a write of text fails */
