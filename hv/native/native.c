@@ -16,9 +16,11 @@ int rs_native_compile(uint32_t arch, const void *program, unsigned int entry_siz
 	if (arch != RS_ARCH_X86_64)
 		return no_such(arch, err);
 	ret = rs_native_compile_x86_64(program, out, err);
+	if (ret)
+		return ret;
 	out->entry_size = (uint16_t)entry_size;
 	out->dyn_count = (uint8_t)dyn_count;
-	return ret;
+	return 0;
 }
 
 int rs_native_check(uint32_t arch, const struct rs_native *native, struct rs_error *err)

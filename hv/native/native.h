@@ -2,7 +2,7 @@
 /*
  * Filters as machine code (docs/adr/0036-native-filters.md). compile: from a program that the
  * verifier has accepted to code that decides the same about each event. check: whether bytes are
- * code as compile makes it, whoever wrote them. One file for each architecture does both.
+ * harmless code of that kind, whoever wrote them. Each architecture has files of its own for both.
  *
  * The code is a function as shared/include/ringside/native.h describes it. It needs no other place
  * than the one where it lies, which is a multiple of RS_NATIVE_ALIGN. Behind the instructions lie
@@ -45,7 +45,7 @@ int rs_native_compile(uint32_t arch, const void *program, unsigned int entry_siz
  */
 int rs_native_check(uint32_t arch, const struct rs_native *native, struct rs_error *err);
 
-/* native_x86_64.c, native_check_x86_64.c */
+/* native_x86_64.c, which leaves entry_size and dyn_count to its caller; insn_native_x86_64.c. */
 int rs_native_compile_x86_64(const void *program, struct rs_native *out, struct rs_error *err);
 int rs_native_check_x86_64(const struct rs_native *native, struct rs_error *err);
 

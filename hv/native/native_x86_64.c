@@ -344,21 +344,25 @@ int rs_native_compile_x86_64(const void *program, struct rs_native *out, struct 
 	uint32_t count = ((const struct rs_filter_program *)program)->insn_count;
 	bool reached[RS_FILTER_MAX_INSNS] = {false}, full;
 	struct rs_asm *a = g_new0(struct rs_asm, 1);
+	uint32_t text = 0;
 
 	find_reached(program, count, reached);
 	for (unsigned int pass = 0; pass < 2 && !a->full; pass++) {
 		forget(a);
 		a->second = pass;
 		emit(a, program, count, reached);
-		out->text = a->size;
+		text = a->size;
 		emit_tables(a);
 		rs_asm_link(a);
 	}
 	full = a->full;
-	memset(out->bytes, RS_NATIVE_UNUSED, sizeof(out->bytes));
-	memcpy(out->bytes, a->bytes, a->size);
-	out->size = a->size;
-	out->kind = a->input ? RS_NATIVE_INPUT : RS_NATIVE_FIELDS;
+	if (!full) {
+		memset(out->bytes, RS_NATIVE_UNUSED, sizeof(out->bytes));
+		memcpy(out->bytes, a->bytes, a->size);
+		out->text = text;
+		out->size = a->size;
+		out->kind = a->input ? RS_NATIVE_INPUT : RS_NATIVE_FIELDS;
+	}
 	forget(a);
 	g_free(a);
 	if (full)

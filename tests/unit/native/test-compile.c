@@ -184,9 +184,11 @@ static void test_refused(void)
 {
 	static char text[RS_FILTER_MAX_STRING];
 	static struct made m;
-	static struct rs_native native;
+	static struct rs_native native, before;
 	struct rs_error err = {0};
 
+	memset(&before, 0x5a, sizeof(before));
+	native = before;
 	memset(text, 'x', sizeof(text));
 	made_program(&m, (struct rs_filter_insn){.op = RS_OP_STR_EQ, .source = RS_SRC_DYN}, text,
 		     sizeof(text));
@@ -204,6 +206,8 @@ static void test_refused(void)
 	g_assert_cmpint(
 		rs_native_compile(RS_ARCH_X86_64, &m, RANDOM_ENTRY, RANDOM_DYNS, &native, &err), ==,
 		-E2BIG);
+	/* It is as it was. */
+	g_assert_cmpmem(&native, sizeof(native), &before, sizeof(before));
 }
 
 int main(int argc, char **argv)
