@@ -168,12 +168,14 @@ static void init_native(const struct rs_agent_config *config)
 {
 	const struct rs_section *words = &rs_core.header.section[RS_SEC_NATIVE];
 	bool told = words->size && words->count >= rs_core.header.event_capacity;
+	uint32_t size = config->text_pool_size < RS_NATIVE_POOL_MAX ? config->text_pool_size
+								    : RS_NATIVE_POOL_MAX;
 
 	rs_native.pool = config->text_pool;
 	rs_native.words = rs_core_section(told ? RS_SEC_NATIVE : RS_SEC_EVENT_CTL);
 	rs_native.entries =
 		told && config->text_pool
-			? config->text_pool_size / (uint32_t)sizeof(struct rs_native_entry)
+			? RS_NATIVE_ENTRY_BYTES(size) / (uint32_t)sizeof(struct rs_native_entry)
 			: 0;
 }
 

@@ -12,11 +12,16 @@
 /* A word, so that it can be stored at once where the guest runs meanwhile. */
 #define PATCH 8u
 
+struct part {
+	uint32_t begin, end;
+	uint32_t front, back; /* what is filled: from `front` to `back` it is unused */
+};
+
 struct rs_text_pool {
 	struct rs_target *target;
 	uint64_t root;
 	rs_gva_t at;
-	uint32_t front, back; /* unused: from `front` to `back` */
+	struct part parts[2]; /* by enum rs_text_pool_part */
 	uint32_t size;
 	uint8_t *bytes;  /* what lies there, as read and as written */
 	GArray *patches; /* of the next batch */
@@ -24,29 +29,32 @@ struct rs_text_pool {
 
 static bool is_unused(const uint8_t *bytes)
 {
-	for (uint32_t i = 0; i < RS_TEXT_POOL_PIECE; i++)
+	for (uint32_t i = 0; i < RS_TEXT_POOL_ALIGN; i++)
 		if (bytes[i] != RS_NATIVE_UNUSED)
 			return false;
 	return true;
 }
 
 /* What could not be written has left gaps, so the longest run is taken. */
-static void find_unused(struct rs_text_pool *pool)
+static struct part find_unused(const struct rs_text_pool *pool, uint32_t begin, uint32_t end)
 {
-	uint32_t from = 0;
+	struct part part = {begin, end, begin, begin};
+	uint32_t from = begin;
 
-	for (uint32_t at = 0; at < pool->size; at += RS_TEXT_POOL_PIECE) {
+	for (uint32_t at = begin; at < end; at += RS_TEXT_POOL_ALIGN) {
 		if (!is_unused(pool->bytes + at))
-			from = at + RS_TEXT_POOL_PIECE;
-		else if (at + RS_TEXT_POOL_PIECE - from > pool->back - pool->front)
-			pool->front = from, pool->back = at + RS_TEXT_POOL_PIECE;
+			from = at + RS_TEXT_POOL_ALIGN;
+		else if (at + RS_TEXT_POOL_ALIGN - from > part.back - part.front)
+			part.front = from, part.back = at + RS_TEXT_POOL_ALIGN;
 	}
+	return part;
 }
 
 int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint64_t size,
 		      struct rs_text_pool **out, struct rs_error *err)
 {
-	uint32_t used = (uint32_t)MIN(size, RS_TEXT_POOL_MAX) & ~(RS_TEXT_POOL_ALIGN - 1);
+	uint32_t used = (uint32_t)MIN(size, RS_NATIVE_POOL_MAX) & ~(RS_TEXT_POOL_ALIGN - 1);
+	const uint32_t split = RS_NATIVE_ENTRY_BYTES(used);
 	struct rs_text_pool *pool;
 	uint8_t *bytes;
 	int ret;
@@ -64,7 +72,8 @@ int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint
 			.target = target, .root = root, .at = at, .size = used};
 		pool->bytes = g_steal_pointer(&bytes);
 		pool->patches = g_array_new(FALSE, TRUE, sizeof(struct rs_text_patch));
-		find_unused(pool);
+		pool->parts[RS_TEXT_POOL_ENTRIES] = find_unused(pool, 0, split);
+		pool->parts[RS_TEXT_POOL_CODE] = find_unused(pool, split, used);
 		*out = pool;
 	}
 	g_free(bytes);
@@ -80,9 +89,9 @@ void rs_text_pool_close(struct rs_text_pool *pool)
 	g_free(pool);
 }
 
-uint32_t rs_text_pool_left(const struct rs_text_pool *pool)
+uint32_t rs_text_pool_left(const struct rs_text_pool *pool, enum rs_text_pool_part part)
 {
-	return pool->back - pool->front;
+	return pool->parts[part].back - pool->parts[part].front;
 }
 
 static bool is_pending(const struct rs_text_pool *pool, uint32_t offset)
@@ -94,17 +103,18 @@ static bool is_pending(const struct rs_text_pool *pool, uint32_t offset)
 	return false;
 }
 
-bool rs_text_pool_find(struct rs_text_pool *pool, const void *bytes, uint32_t size,
-		       uint32_t *offset)
+bool rs_text_pool_find(struct rs_text_pool *pool, enum rs_text_pool_part part, const void *bytes,
+		       uint32_t size, uint32_t *offset)
 {
+	const uint32_t end = pool->parts[part].end;
 	g_autofree uint8_t *now = NULL;
-	uint32_t at = 0;
+	uint32_t at = pool->parts[part].begin;
 
-	if (!size || size > pool->size)
+	if (!size || size > end - at)
 		return false;
 	while (memcmp(pool->bytes + at, bytes, size)) {
 		at += RS_TEXT_POOL_ALIGN;
-		if (at > pool->size - size)
+		if (at > end - size)
 			return false;
 	}
 	if (!is_pending(pool, at)) {
@@ -152,44 +162,29 @@ static int add(struct rs_text_pool *pool, uint32_t offset, const uint8_t *bytes,
 	return ret;
 }
 
-static int full(struct rs_error *err)
+int rs_text_pool_add(struct rs_text_pool *pool, enum rs_text_pool_part which, const void *bytes,
+		     uint32_t size, uint32_t *offset, struct rs_error *err)
 {
-	return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
-}
-
-int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_t *offset,
-			   struct rs_error *err)
-{
+	const uint32_t room = RS_ALIGN_UP(size, RS_TEXT_POOL_ALIGN);
+	struct part *part = &pool->parts[which];
+	g_autofree uint8_t *padded = NULL;
+	uint32_t at;
 	int ret;
 
-	if (rs_text_pool_left(pool) < RS_TEXT_POOL_PIECE)
-		return full(err);
-	ret = add(pool, pool->front, bytes, RS_TEXT_POOL_PIECE, err);
-	if (ret)
-		return ret;
-	*offset = pool->front;
-	pool->front += RS_TEXT_POOL_PIECE;
-	return 0;
-}
-
-int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t size,
-			 uint32_t *offset, struct rs_error *err)
-{
-	uint32_t room = RS_ALIGN_UP(size, RS_TEXT_POOL_ALIGN);
-	uint8_t *padded;
-	int ret;
-
-	if (!size || rs_text_pool_left(pool) < room)
-		return full(err);
+	if (!size || rs_text_pool_left(pool, which) < room)
+		return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
 	padded = g_malloc(room);
 	memset(padded, RS_NATIVE_UNUSED, room);
 	memcpy(padded, bytes, size);
-	ret = add(pool, pool->back - room, padded, room, err);
-	g_free(padded);
+	at = which == RS_TEXT_POOL_ENTRIES ? part->front : part->back - room;
+	ret = add(pool, at, padded, room, err);
 	if (ret)
 		return ret;
-	pool->back -= room;
-	*offset = pool->back;
+	if (which == RS_TEXT_POOL_ENTRIES)
+		part->front += room;
+	else
+		part->back -= room;
+	*offset = at;
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of guest text that is filled from both ends and never emptied (ringside/native.h): small
- * pieces of one size from its start, others from its end. What was written stays as long as the
- * guest's image lives, since a vCPU may be in it. So there is no journal of it: nobody ever comes
+ * A pool of guest text that is filled and never emptied (ringside/native.h). It has two parts: one
+ * is filled from its start, the other from its end. What was written stays as long as the guest's
+ * image lives, since a vCPU may be in it. So there is no journal of it: nobody ever comes
  * there unless the host says so.
  *
  * The guest says where the pool is, and is hostile. Each byte is written where a walk of its page
@@ -17,11 +17,14 @@
 #include "target/target.h"
 #include <errno.h>
 
-#define RS_TEXT_POOL_MAX (1u << 17) /* bytes; a larger one is used up to here */
-#define RS_TEXT_POOL_PIECE 16u      /* bytes of a piece at the start */
-#define RS_TEXT_POOL_ALIGN 16u      /* of those at the end */
+#define RS_TEXT_POOL_ALIGN 16u /* of what is put there */
 /* Bytes that are written in one pause at most: the largest code, and what names it. */
-#define RS_TEXT_POOL_WRITES (8192u + RS_TEXT_POOL_PIECE)
+#define RS_TEXT_POOL_WRITES (8192u + RS_TEXT_POOL_ALIGN)
+
+enum rs_text_pool_part {
+	RS_TEXT_POOL_ENTRIES, /* RS_NATIVE_ENTRY_BYTES of the pool, from its start */
+	RS_TEXT_POOL_CODE,    /* the rest, from its end */
+};
 
 struct rs_text_pool;
 
@@ -35,7 +38,7 @@ static inline bool rs_text_pool_is_busy(int ret)
 }
 
 /*
- * Reads what is there: all that was used before stays, and the longest unused part is filled.
+ * Reads what is there: all that was used before stays. The longest unused run of each part is filled.
  * `root`: of the page tables, see memory.h. -EINVAL: no pool can lie there; others as
  * rs_target_read_virt().
  */
@@ -43,25 +46,22 @@ int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint
 		      struct rs_text_pool **out, struct rs_error *err);
 void rs_text_pool_close(struct rs_text_pool *pool); /* accepts NULL */
 
-/* Bytes that are left. */
-uint32_t rs_text_pool_left(const struct rs_text_pool *pool);
+/* Bytes that are left of a part. */
+uint32_t rs_text_pool_left(const struct rs_text_pool *pool, enum rs_text_pool_part part);
 
 /*
- * Whether such bytes are there already, whoever wrote them, or are in the batch. They are compared
- * once more where they lie.
+ * Whether such bytes are in that part already, whoever wrote them, or are in the batch. They are
+ * compared once more where they lie.
  */
-bool rs_text_pool_find(struct rs_text_pool *pool, const void *bytes, uint32_t size,
-		       uint32_t *offset);
+bool rs_text_pool_find(struct rs_text_pool *pool, enum rs_text_pool_part part, const void *bytes,
+		       uint32_t size, uint32_t *offset);
 
 /*
- * Puts bytes into the next batch: the next RS_TEXT_POOL_PIECE bytes at the start, or `size` bytes
- * at the end. *offset: from the pool's start. Returns 1 if the batch is full. -ENOSPC: the pool is;
- * others as rs_target_translate().
+ * Puts bytes into the next batch. *offset: from the pool's start. Returns 1 if the batch is full.
+ * -ENOSPC: the part is; others as rs_target_translate().
  */
-int rs_text_pool_add_piece(struct rs_text_pool *pool, const void *bytes, uint32_t *offset,
-			   struct rs_error *err);
-int rs_text_pool_add_end(struct rs_text_pool *pool, const void *bytes, uint32_t size,
-			 uint32_t *offset, struct rs_error *err);
+int rs_text_pool_add(struct rs_text_pool *pool, enum rs_text_pool_part part, const void *bytes,
+		     uint32_t size, uint32_t *offset, struct rs_error *err);
 
 /*
  * Writes the batch, all of it in one pause, or to a guest that runs where the target can do that.

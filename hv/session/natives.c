@@ -158,24 +158,27 @@ static int place(struct rs_natives *natives, struct pending *p, struct rs_error 
 {
 	struct rs_text_pool *pool = natives->pool;
 	const void *bytes = g_bytes_get_data(p->bytes, NULL);
-	uint32_t size = (uint32_t)g_bytes_get_size(p->bytes), room = 0;
-	bool has_code = rs_text_pool_find(pool, bytes, size, &p->code), has_entry = false;
+	uint32_t size = (uint32_t)g_bytes_get_size(p->bytes);
+	bool has_code = rs_text_pool_find(pool, RS_TEXT_POOL_CODE, bytes, size, &p->code),
+	     has_entry = false;
 	int ret = 0;
 
 	if (has_code) {
 		p->means.code = p->code;
-		has_entry = rs_text_pool_find(pool, &p->means, sizeof(p->means), &p->entry);
+		has_entry = rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &p->means,
+					      sizeof(p->means), &p->entry);
 	}
-	room += has_code ? 0 : RS_ALIGN_UP(size, RS_TEXT_POOL_ALIGN);
-	room += has_entry ? 0 : RS_TEXT_POOL_PIECE;
 	/* Code without an entry would be of no use. */
-	if (rs_text_pool_left(pool) < room)
+	if ((!has_code &&
+	     rs_text_pool_left(pool, RS_TEXT_POOL_CODE) < RS_ALIGN_UP(size, RS_TEXT_POOL_ALIGN)) ||
+	    (!has_entry && rs_text_pool_left(pool, RS_TEXT_POOL_ENTRIES) < sizeof(p->means)))
 		return rs_error_set(err, ENOSPC, "the guest's pool of text is full");
 	if (!has_code)
-		ret = rs_text_pool_add_end(pool, bytes, size, &p->code, err);
+		ret = rs_text_pool_add(pool, RS_TEXT_POOL_CODE, bytes, size, &p->code, err);
 	p->means.code = p->code;
 	if (!ret && !has_entry)
-		ret = rs_text_pool_add_piece(pool, &p->means, &p->entry, err);
+		ret = rs_text_pool_add(pool, RS_TEXT_POOL_ENTRIES, &p->means, sizeof(p->means),
+				       &p->entry, err);
 	return ret;
 }
 
@@ -345,12 +348,20 @@ void rs_source_tend_natives(struct rs_source *source)
 	source->stepping = false;
 }
 
+/* For code; none if there is no room for what names it. */
+static uint32_t room_of(const struct rs_text_pool *pool)
+{
+	return rs_text_pool_left(pool, RS_TEXT_POOL_ENTRIES)
+		       ? rs_text_pool_left(pool, RS_TEXT_POOL_CODE)
+		       : 0;
+}
+
 void rs_source_native_stat(const struct rs_source *source, struct rs_native_stat *out)
 {
 	const struct rs_natives *natives = source->natives;
 
 	*out = natives->stat;
-	out->left = natives->pool ? rs_text_pool_left(natives->pool) : 0;
+	out->left = natives->pool ? room_of(natives->pool) : 0;
 	for (uint32_t id = RS_FIRST_EVENT_ID; id < source->region->header.event_capacity; id++)
 		out->in_force += rs_publisher_native(source->publisher, id) != 0;
 }

@@ -35,8 +35,8 @@ static int membarrier(int command)
 }
 
 /*
- * Kernels before 5.10 leave the caller's own CPU out. With page-table isolation there is no step that
- * serializes a CPU which goes from its idle task to a thread of ours, and then into the guest.
+ * Kernels before 5.10 leave the caller's own CPU out. With page-table isolation there is no step
+ * that serializes a CPU which goes from its idle task to a thread of ours, and then into the guest.
  */
 static bool kernel_serializes_all(void)
 {

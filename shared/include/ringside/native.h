@@ -5,14 +5,16 @@
  * filter.h stands behind each, and means the same. Since ABI 1.4. The reasons are in
  * docs/adr/0036-native-filters.md.
  *
- * The pool begins with entries, from its start upwards. Code lies behind them. The rest is
- * RS_NATIVE_UNUSED. Nothing that was written changes, as long as the image lives, since a vCPU may
- * be in it. So the host only appends, with the means by which it patches text.
+ * The pool begins with entries, from its start upwards, in the part that RS_NATIVE_ENTRY_BYTES says.
+ * Code lies behind that part. The rest is RS_NATIVE_UNUSED. Nothing that was written changes, as
+ * long as the image lives, since a vCPU may be in it. So the host only appends, with the means by
+ * which it patches text.
  *
  * RS_SEC_NATIVE is uint32_t[event_capacity]. Word `id`: 0, or 1 + the number of the entry that
  * judges the event's records. One store (release) publishes it. The agent looks at the word after
  * it has loaded a control word (acquire) that names a filter. It uses an entry only if that lies in
- * the pool and has the id and the size of what it is about to record. So whoever can write to the
+ * the part of entries and has the id and the size of what it is about to record. In the code lie
+ * bytes that a filter's author chose, and no entry may be made of those. So whoever can write to the
  * region cannot make it run anything but a filter of this event. Else it runs the program.
  *
  * Before a control word names another program, or none, the host stores 0 in the native word, and
@@ -24,8 +26,11 @@
 
 #include <ringside/types.h>
 
-#define RS_NATIVE_UNUSED 0xccu /* each byte of a pool that holds nothing yet */
-#define RS_NATIVE_ALIGN 16u    /* of code in the pool */
+#define RS_NATIVE_UNUSED 0xccu          /* each byte of a pool that holds nothing yet */
+#define RS_NATIVE_ALIGN 16u             /* of code in the pool */
+#define RS_NATIVE_POOL_MAX (128u << 10) /* bytes; of a larger pool the rest is never used */
+/* Bytes at the start of a pool of so many, RS_NATIVE_POOL_MAX at most, that are for entries. */
+#define RS_NATIVE_ENTRY_BYTES(size) ((size) / 4u & ~15u)
 
 /* rs_native_entry.kind */
 #define RS_NATIVE_FIELDS 0u /* code(entry) */

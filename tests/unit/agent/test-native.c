@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define POOL 4096u
-#define ENTRIES (POOL / (uint32_t)sizeof(struct rs_native_entry))
+#define ENTRIES (RS_NATIVE_ENTRY_BYTES(POOL) / (uint32_t)sizeof(struct rs_native_entry))
 
 static RS_PROVIDER(provider, "native-test");
 
@@ -193,6 +193,13 @@ static void test_others(void)
 	entry(0)->entry_size += 4;
 	by_code(false);
 	*entry(0) = good();
+	by_code(true);
+	/* Where code lies, its author may have chosen such bytes. */
+	*entry(ENTRIES) = good();
+	natives[rs_event_test_pair.id] = 1 + ENTRIES;
+	by_code(false);
+	*entry(ENTRIES - 1) = good();
+	natives[rs_event_test_pair.id] = ENTRIES;
 	by_code(true);
 	tear_down();
 }

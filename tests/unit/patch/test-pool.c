@@ -15,6 +15,8 @@
 #define FIRST 0x9000u  /* where the first page of the pool lies … */
 #define SECOND 0x7000u /* … and the second */
 #define SIZE (2 * RS_PAGE_SIZE)
+#define ENTRIES RS_NATIVE_ENTRY_BYTES(SIZE)
+#define CODE (SIZE - ENTRIES)
 
 static uint8_t ram[RAM], writable[RAM];
 static struct fake_target fake;
@@ -32,6 +34,27 @@ static void set_up(void)
 	fake_target_map(&fake, ROOT, AT, FIRST, 1);
 	fake_target_map(&fake, ROOT, AT + RS_PAGE_SIZE, SECOND, 1);
 	fake.writable = writable;
+}
+
+static uint32_t code_left(const struct rs_text_pool *pool)
+{
+	return rs_text_pool_left(pool, RS_TEXT_POOL_CODE);
+}
+
+static uint32_t entries_left(const struct rs_text_pool *pool)
+{
+	return rs_text_pool_left(pool, RS_TEXT_POOL_ENTRIES);
+}
+
+static int add_entry(struct rs_text_pool *pool, const void *entry, uint32_t *at)
+{
+	return rs_text_pool_add(pool, RS_TEXT_POOL_ENTRIES, entry, sizeof(struct rs_native_entry),
+				at, NULL);
+}
+
+static int add_code(struct rs_text_pool *pool, const void *code, uint32_t size, uint32_t *at)
+{
+	return rs_text_pool_add(pool, RS_TEXT_POOL_CODE, code, size, at, NULL);
 }
 
 static int open_at(uint64_t at, uint64_t size, struct rs_text_pool **pool)
@@ -76,10 +99,11 @@ static void test_write(void)
 
 	set_up();
 	pool = open_pool();
-	g_assert_cmpuint(rs_text_pool_left(pool), ==, SIZE);
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code), &at, NULL), ==, 0);
+	g_assert_cmpuint(code_left(pool), ==, CODE);
+	g_assert_cmpuint(entries_left(pool), ==, ENTRIES);
+	g_assert_cmpint(add_code(pool, code, sizeof(code), &at), ==, 0);
 	g_assert_cmpuint(at, ==, SIZE - 32);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &front, NULL), ==, 0);
+	g_assert_cmpint(add_entry(pool, &entry, &front), ==, 0);
 	g_assert_cmpuint(front, ==, 0);
 	g_assert_cmpuint(fake.writes, ==, 0);
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, 0);
@@ -95,8 +119,9 @@ static void test_write(void)
 
 	/* Another session goes on behind that. */
 	pool = open_pool();
-	g_assert_cmpuint(rs_text_pool_left(pool), ==, SIZE - 32 - sizeof(entry));
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &front, NULL), ==, 0);
+	g_assert_cmpuint(code_left(pool), ==, CODE - 32);
+	g_assert_cmpuint(entries_left(pool), ==, ENTRIES - sizeof(entry));
+	g_assert_cmpint(add_entry(pool, &entry, &front), ==, 0);
 	g_assert_cmpuint(front, ==, sizeof(entry));
 	rs_text_pool_close(pool);
 }
@@ -112,31 +137,32 @@ static void test_find(void)
 
 	set_up();
 	pool = open_pool();
-	g_assert_false(rs_text_pool_find(pool, code, sizeof(code), &at));
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code), &at, NULL), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &front, NULL), ==, 0);
+	g_assert_false(rs_text_pool_find(pool, RS_TEXT_POOL_CODE, code, sizeof(code), &at));
+	g_assert_cmpint(add_code(pool, code, sizeof(code), &at), ==, 0);
+	g_assert_cmpint(add_entry(pool, &entry, &front), ==, 0);
 	at = front = 1;
 	/* Also before it is written. */
-	g_assert_true(rs_text_pool_find(pool, code, sizeof(code), &at));
-	g_assert_true(rs_text_pool_find(pool, &entry, sizeof(entry), &front));
+	g_assert_true(rs_text_pool_find(pool, RS_TEXT_POOL_CODE, code, sizeof(code), &at));
+	g_assert_true(rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &entry, sizeof(entry), &front));
 	g_assert_cmpuint(at, ==, SIZE - 32);
 	g_assert_cmpuint(front, ==, 0);
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, 0);
-	g_assert_true(rs_text_pool_find(pool, code, sizeof(code), &at));
+	g_assert_true(rs_text_pool_find(pool, RS_TEXT_POOL_CODE, code, sizeof(code), &at));
 	rs_text_pool_close(pool);
 
 	pool = open_pool();
 	at = front = 1;
-	g_assert_true(rs_text_pool_find(pool, code, sizeof(code), &at));
-	g_assert_true(rs_text_pool_find(pool, &entry, sizeof(entry), &front));
+	g_assert_true(rs_text_pool_find(pool, RS_TEXT_POOL_CODE, code, sizeof(code), &at));
+	g_assert_true(rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &entry, sizeof(entry), &front));
 	g_assert_cmpuint(at, ==, SIZE - 32);
 	g_assert_cmpuint(front, ==, 0);
-	g_assert_false(rs_text_pool_find(pool, other, sizeof(other), &at));
+	g_assert_false(rs_text_pool_find(pool, RS_TEXT_POOL_CODE, other, sizeof(other), &at));
 	/* It has become something else meanwhile. */
 	ram[SECOND + RS_PAGE_SIZE - 20] ^= 1;
 	ram[FIRST + 1] ^= 1;
-	g_assert_false(rs_text_pool_find(pool, code, sizeof(code), &at));
-	g_assert_false(rs_text_pool_find(pool, &entry, sizeof(entry), &front));
+	g_assert_false(rs_text_pool_find(pool, RS_TEXT_POOL_CODE, code, sizeof(code), &at));
+	g_assert_false(
+		rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &entry, sizeof(entry), &front));
 	g_assert_cmpuint(at, ==, SIZE - 32);
 	rs_text_pool_close(pool);
 }
@@ -154,10 +180,11 @@ static void test_gaps(void)
 	memset(ram + SECOND + RS_PAGE_SIZE - 16, 1, 16);
 	memset(ram + SECOND + RS_PAGE_SIZE - 64, 1, 16);
 	pool = open_pool();
-	g_assert_cmpuint(rs_text_pool_left(pool), ==, SIZE - 48 - 64);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &at, NULL), ==, 0);
+	g_assert_cmpuint(entries_left(pool), ==, ENTRIES - 48);
+	g_assert_cmpuint(code_left(pool), ==, CODE - 64);
+	g_assert_cmpint(add_entry(pool, &entry, &at), ==, 0);
 	g_assert_cmpuint(at, ==, 48);
-	g_assert_cmpint(rs_text_pool_add_end(pool, &entry, sizeof(entry), &at, NULL), ==, 0);
+	g_assert_cmpint(add_code(pool, &entry, sizeof(entry), &at), ==, 0);
 	g_assert_cmpuint(at, ==, SIZE - 80);
 	rs_text_pool_close(pool);
 }
@@ -173,49 +200,58 @@ static void test_changed(void)
 	set_up();
 	pool = open_pool();
 	ram[FIRST + 3] = 0x90;
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &at, NULL), ==, 0);
+	g_assert_cmpint(add_entry(pool, &entry, &at), ==, 0);
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, -EIO);
 	g_assert_cmphex(ram[FIRST + 3], ==, 0x90);
 	g_assert_cmphex(ram[FIRST], ==, RS_NATIVE_UNUSED);
 	/* That place is given up, and nothing of it is found. */
-	g_assert_false(rs_text_pool_find(pool, &entry, sizeof(entry), &at));
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &at, NULL), ==, 0);
+	g_assert_false(rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &entry, sizeof(entry), &at));
+	g_assert_cmpint(add_entry(pool, &entry, &at), ==, 0);
 	g_assert_cmpuint(at, ==, sizeof(entry));
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, 0);
 	fake.fail_pause = -EBUSY;
 	entry.code = 8;
-	left = rs_text_pool_left(pool);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, &entry, &at, NULL), ==, 0);
+	left = entries_left(pool);
+	g_assert_cmpint(add_entry(pool, &entry, &at), ==, 0);
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, -EBUSY);
-	g_assert_false(rs_text_pool_find(pool, &entry, sizeof(entry), &at));
+	g_assert_false(rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &entry, sizeof(entry), &at));
 	/* Opened anew it is as large as before. */
 	rs_text_pool_close(pool);
 	pool = open_pool();
-	g_assert_cmpuint(rs_text_pool_left(pool), ==, left);
+	g_assert_cmpuint(entries_left(pool), ==, left);
 	g_assert_cmpuint(fake.bad_writes, ==, 0);
 	rs_text_pool_close(pool);
 }
 
+/* What one part has no room for does not come into the other one. */
 static void test_full(void)
 {
-	static const uint8_t code[RS_PAGE_SIZE];
+	static const uint8_t code[CODE];
+	struct rs_native_entry entry = {.code = 7};
 	struct rs_text_pool *pool;
-	struct rs_error err = {0};
 	uint64_t paused;
 	uint32_t at;
 
 	set_up();
 	pool = open_pool();
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code), &at, NULL), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code) - 16, &at, NULL), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, code, &at, NULL), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, code, &at, &err), ==, -ENOSPC);
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, 1, &at, &err), ==, -ENOSPC);
+	g_assert_cmpint(add_code(pool, code, CODE - 16, &at), ==, 0);
+	g_assert_cmpint(add_code(pool, code, 17, &at), ==, -ENOSPC);
+	g_assert_cmpint(add_code(pool, &entry, 16, &at), ==, 0);
+	g_assert_cmpuint(at, ==, ENTRIES);
+	g_assert_cmpint(add_code(pool, code, 1, &at), ==, -ENOSPC);
+	/* Such bytes are no entry. */
+	g_assert_false(rs_text_pool_find(pool, RS_TEXT_POOL_ENTRIES, &entry, sizeof(entry), &at));
+	for (uint32_t i = 0; i < ENTRIES; i += sizeof(entry)) {
+		g_assert_cmpint(add_entry(pool, &entry, &at), ==, 0);
+		g_assert_cmpuint(at, ==, i);
+	}
+	g_assert_cmpint(add_entry(pool, &entry, &at), ==, -ENOSPC);
 	g_assert_cmpint(rs_text_pool_write(pool, &paused, NULL), ==, 0);
 	g_assert_cmpuint(fake.bad_writes, ==, 0);
 	rs_text_pool_close(pool);
 	pool = open_pool();
-	g_assert_cmpuint(rs_text_pool_left(pool), ==, 0);
+	g_assert_cmpuint(code_left(pool), ==, 0);
+	g_assert_cmpuint(entries_left(pool), ==, 0);
 	rs_text_pool_close(pool);
 }
 
@@ -233,10 +269,10 @@ static void test_batch(void)
 	fake_target_map(&fake, ROOT, AT + SIZE, FIRST, 1);
 	fake_target_map(&fake, ROOT, AT + SIZE + RS_PAGE_SIZE, SECOND, 1);
 	g_assert_cmpint(open_at(AT, 2 * SIZE, &pool), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, sizeof(code), &at, NULL), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, code, &at, NULL), ==, 0);
-	g_assert_cmpint(rs_text_pool_add_piece(pool, code, &at, NULL), ==, 1);
-	g_assert_cmpint(rs_text_pool_add_end(pool, code, 16, &at, NULL), ==, 1);
+	g_assert_cmpint(add_code(pool, code, sizeof(code), &at), ==, 0);
+	g_assert_cmpint(add_entry(pool, code, &at), ==, 0);
+	g_assert_cmpint(add_entry(pool, code, &at), ==, 1);
+	g_assert_cmpint(add_code(pool, code, 16, &at), ==, 1);
 	rs_text_pool_close(pool);
 }
 
