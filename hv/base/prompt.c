@@ -3,13 +3,25 @@
 #define _GNU_SOURCE
 #include "base/prompt.h"
 
+#include <errno.h>
+#include <glib.h>
 #include <linux/sched.h>
-#include <linux/sched/types.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define TURN_NS 500000 /* shorter than the usual ones, and enough for a batch */
 #define LONG_BITS (8 * sizeof(unsigned long))
+
+/* The kernel's. Its own header has another struct sched_param than the C library's. */
+struct sched_attr {
+	uint32_t size;
+	uint32_t sched_policy;
+	uint64_t sched_flags;
+	int32_t sched_nice;
+	uint32_t sched_priority;
+	uint64_t sched_runtime, sched_deadline, sched_period;
+};
 
 static bool get(struct sched_attr *attr)
 {
@@ -34,11 +46,26 @@ void rs_prompt_thread(void)
 	set(&attr);
 }
 
-static bool come_first(void)
+/* This thread comes first, although its work is done. */
+static __thread bool lingers;
+
+/* Nobody has asked for something else. */
+static bool is_usual(void)
 {
 	struct sched_attr attr = {0};
 
-	if (!get(&attr) || attr.sched_policy != SCHED_NORMAL || attr.sched_nice)
+	return lingers || (get(&attr) && attr.sched_policy == SCHED_NORMAL && !attr.sched_nice);
+}
+
+static bool come_first(void)
+{
+	struct sched_attr attr;
+
+	if (lingers) {
+		lingers = false;
+		return true;
+	}
+	if (!is_usual())
 		return false;
 	attr = (struct sched_attr){.sched_policy = SCHED_RR, .sched_priority = 1};
 	return set(&attr);
@@ -48,6 +75,25 @@ void rs_prompt_helper(void)
 {
 	if (!come_first())
 		rs_prompt_thread();
+}
+
+void rs_prompt_start(pthread_t *thread, void *(*run)(void *data), void *data)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	pthread_attr_t attr;
+	int ret = EPERM;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_RR);
+	pthread_attr_setschedparam(&attr, &first);
+	if (is_usual())
+		ret = pthread_create(thread, &attr, run, data);
+	if (ret)
+		ret = pthread_create(thread, NULL, run, data);
+	pthread_attr_destroy(&attr);
+	if (ret)
+		g_error("no thread could be made: %s", g_strerror(ret));
 }
 
 /* ---- one piece of work ---- */
@@ -87,11 +133,17 @@ void rs_prompt_release(const struct rs_prompt *work, pid_t tid)
 
 void rs_prompt_end(struct rs_prompt *work)
 {
-	struct sched_attr usual = {.sched_policy = SCHED_NORMAL, .sched_runtime = TURN_NS};
-
 	rs_prompt_release(work, 0);
-	if (work->first)
-		set(&usual);
+	lingers |= work->first;
 	work->first = false;
 	work->size = 0;
+}
+
+void rs_prompt_rest(void)
+{
+	struct sched_attr usual = {.sched_policy = SCHED_NORMAL, .sched_runtime = TURN_NS};
+
+	if (lingers)
+		set(&usual);
+	lingers = false;
 }

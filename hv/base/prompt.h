@@ -6,6 +6,7 @@
 #ifndef RS_HV_PROMPT_H
 #define RS_HV_PROMPT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -24,6 +25,9 @@ void rs_prompt_thread(void);
  * CAP_SYS_NICE, RLIMIT_RTPRIO. Otherwise, and with a nice value, it is rs_prompt_thread().
  */
 void rs_prompt_helper(void);
+/* Starts a thread that is one from its first instruction on, so that it need not wait for a first
+ * turn. It calls rs_prompt_helper() all the same. */
+void rs_prompt_start(pthread_t *thread, void *(*run)(void *data), void *data);
 
 /*
  * One piece of work that the calling thread does in turns with helpers. It comes first as they do
@@ -45,7 +49,12 @@ void rs_prompt_begin(struct rs_prompt *work);
  * the work has not begun, or the thread has ended. */
 void rs_prompt_gather(const struct rs_prompt *work, pid_t tid);
 void rs_prompt_release(const struct rs_prompt *work, pid_t tid);
-/* Harmless if none has begun. */
+/*
+ * Harmless if none has begun. The thread still comes first until rs_prompt_rest(): who stops to do
+ * so has to wait for a turn at once, as if it had just had a long one. So that is called where
+ * nobody waits for the thread, such as before its loop sleeps.
+ */
 void rs_prompt_end(struct rs_prompt *work);
+void rs_prompt_rest(void);
 
 #endif

@@ -76,6 +76,23 @@ static void make_ready_later(struct rs_hosted *hosted)
 	g_source_attach(hosted->ready_source, hosted->context);
 }
 
+static gboolean rest(GSource *source, gint *timeout)
+{
+	*timeout = -1;
+	rs_prompt_rest();
+	return FALSE;
+}
+
+/* Before each sleep of the loop, and before whatever else it does. */
+static void rest_later(struct rs_hosted *hosted)
+{
+	static GSourceFuncs funcs = {.prepare = rest};
+
+	hosted->rest_source = g_source_new(&funcs, sizeof(GSource));
+	g_source_set_priority(hosted->rest_source, G_PRIORITY_HIGH);
+	g_source_attach(hosted->rest_source, hosted->context);
+}
+
 static int hosted_start(struct rs_target *target, struct rs_error *err)
 {
 	struct rs_hosted *hosted = rs_hosted_of(target);
@@ -93,6 +110,7 @@ static int hosted_start(struct rs_target *target, struct rs_error *err)
 	hosted->context = g_main_context_ref_thread_default();
 	watch_doorbell(hosted);
 	make_ready_later(hosted);
+	rest_later(hosted);
 	return rs_hosted_follow(hosted, err);
 }
 
@@ -253,6 +271,8 @@ static void hosted_destroy(struct rs_target *target)
 	rs_hosted_drop_source(&hosted->kill_source);
 	rs_hosted_drop_source(&hosted->life_source);
 	rs_hosted_drop_source(&hosted->ready_source);
+	rs_hosted_drop_source(&hosted->rest_source);
+	rs_prompt_rest();
 	if (hosted->ready)
 		rs_hosted_let_go(hosted->ready);
 	if (hosted->context)

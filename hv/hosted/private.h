@@ -46,6 +46,7 @@ struct rs_hosted {
 	struct rs_hosted_stop *stop;  /* NULL: it is not stopped */
 	struct rs_hosted_stop *ready; /* for the next stop; NULL: there is none yet */
 	GSource *ready_source;        /* makes it when there is time */
+	GSource *rest_source;         /* calls rs_prompt_rest() in each turn of the loop */
 	bool paused;
 	struct rs_prompt work; /* the batch that we are at */
 	pid_t former;          /* the thread of the last stop, which may still be ending */

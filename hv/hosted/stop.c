@@ -24,6 +24,7 @@
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,7 +46,7 @@ struct task {
 
 struct rs_hosted_stop {
 	pid_t pid, former;
-	GThread *thread;
+	pthread_t thread;
 	GMutex lock; /* protects: */
 	GCond changed;
 	bool answered, released; /* released before there is a pid: it was not needed */
@@ -326,7 +327,7 @@ static void free_stop(struct rs_hosted_stop *stop)
 	g_free(stop);
 }
 
-static gpointer hold(gpointer data)
+static void *hold(void *data)
 {
 	struct rs_hosted_stop *stop = data;
 	struct rs_error err = {0};
@@ -334,6 +335,7 @@ static gpointer hold(gpointer data)
 	bool left;
 	int ret;
 
+	prctl(PR_SET_NAME, "rs-stop");
 	rs_prompt_helper();
 	/* Other threads handle signals. This one takes only the signal that wakes it. */
 	sigfillset(&all);
@@ -416,14 +418,14 @@ struct rs_hosted_stop *rs_hosted_stop_new(void)
 	stop->groups = g_array_new(FALSE, FALSE, sizeof(pid_t));
 	g_mutex_init(&stop->lock);
 	g_cond_init(&stop->changed);
-	stop->thread = g_thread_new("rs-stop", hold, stop);
+	rs_prompt_start(&stop->thread, hold, stop);
 	return stop;
 }
 
 int rs_hosted_stop(struct rs_hosted_stop *stop, pid_t pid, pid_t *former,
 		   const struct rs_prompt *work, struct rs_hosted_stop **out, struct rs_error *err)
 {
-	GThread *thread;
+	pthread_t thread;
 	bool left;
 	int ret;
 
@@ -444,9 +446,9 @@ int rs_hosted_stop(struct rs_hosted_stop *stop, pid_t pid, pid_t *former,
 	thread = stop->thread;
 	g_mutex_unlock(&stop->lock);
 	if (left) {
-		g_thread_unref(thread);
+		pthread_detach(thread);
 	} else if (ret) {
-		g_thread_join(thread);
+		pthread_join(thread, NULL);
 		free_stop(stop);
 	} else {
 		*out = stop;
@@ -460,6 +462,6 @@ void rs_hosted_let_go(struct rs_hosted_stop *stop)
 	stop->released = true;
 	g_cond_broadcast(&stop->changed);
 	g_mutex_unlock(&stop->lock);
-	g_thread_join(stop->thread);
+	pthread_join(stop->thread, NULL);
 	free_stop(stop);
 }
