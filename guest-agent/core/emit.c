@@ -307,12 +307,18 @@ static inline bool wanted(struct rs_event *event, uint32_t *word, const uint64_t
 				       : judged != 0;
 }
 
-/* The caller of rs_emit_odd() is ours, too: that one jumps here. */
+/*
+ * `caller`: where the event's own function goes on. rs_emit_odd() jumps here, if the compiler makes
+ * it so, and else it has a frame in between.
+ */
 static __attribute__((__noinline__)) uint32_t emit_odd(struct rs_event *event, uint32_t control,
-						       const uint64_t *entry, uint32_t size)
+						       const uint64_t *entry, uint32_t size,
+						       uintptr_t caller)
 {
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
+	if (rs_arch_frame_back(frame) != caller)
+		frame = rs_arch_frame_caller(frame);
 	if (control == RS_EVENT_ENABLED) {
 		emit_slow(rs_load(&event->id), entry, size, NULL, 0, NULL);
 		return 0;
@@ -336,7 +342,7 @@ uint32_t rs_emit_odd(struct rs_event *event, uint32_t control, const uint64_t *e
 		if (rs_likely(native != NULL))
 			return rs_native_judge(native, entry);
 	}
-	return emit_odd(event, control, entry, size);
+	return emit_odd(event, control, entry, size, (uintptr_t)__builtin_return_address(0));
 }
 
 /* Its frame begins the chain of callers. */
