@@ -81,11 +81,16 @@ static inline const struct rs_ring_ctl *rs_rings_ctl(const struct rs_rings *ring
 static inline struct rs_ring_page *rs_rings_page(const struct rs_rings *rings, uint32_t index,
 						 uint64_t shape, uint64_t page)
 {
-	uint64_t slot = page & ((1ull << rs_shape_log(shape)) - 1), change = rs_shape_change(shape);
+	uint64_t change = rs_shape_change(shape), slot;
 	uint8_t *place = rings->pages + ((uint64_t)index << rings->first_shift);
+	uint32_t log = rs_shape_log(shape), most = rings->first_log;
 
-	if (rs_unlikely(change))
+	if (rs_unlikely(change && rings->room_log)) {
 		place = rings->later + ((2ull * index + (change & 1)) << rings->place_shift);
+		most = rings->room_log;
+	}
+	/* Others may write to the region: it leads nowhere else. */
+	slot = page & ((1ull << (log < most ? log : most)) - 1);
 	return (struct rs_ring_page *)(place + (slot << rings->page_shift));
 }
 
