@@ -431,6 +431,12 @@ static void measure_first(struct bench *bench)
 		g_thread_join(thread);
 		if (!one.at)
 			die("no event came");
+		if (one.at < start) {
+			/* A late one, of before. */
+			disable(bench, "bench:two");
+			i--;
+			continue;
+		}
 		first[i] = (double)(one.at - start) / 1000;
 		rs_source_stat(rs_session_source(bench->session, 0), &stat);
 		pause[i] = (double)stat.pause_last_ns / 1000;
