@@ -38,8 +38,8 @@ static inline bool rs_text_pool_is_busy(int ret)
 }
 
 /*
- * Reads what is there: all that was used before stays. The longest unused run of each part is filled.
- * `root`: of the page tables, see memory.h. -EINVAL: no pool can lie there; others as
+ * Reads what is there: all that was used before stays. The longest unused run of each part is
+ * filled. `root`: of the page tables, see memory.h. -EINVAL: no pool can lie there; others as
  * rs_target_read_virt().
  */
 int rs_text_pool_open(struct rs_target *target, uint64_t root, rs_gva_t at, uint64_t size,

@@ -5,17 +5,17 @@
  * filter.h stands behind each, and means the same. Since ABI 1.4. The reasons are in
  * docs/adr/0036-native-filters.md.
  *
- * The pool begins with entries, from its start upwards, in the part that RS_NATIVE_ENTRY_BYTES says.
- * Code lies behind that part. The rest is RS_NATIVE_UNUSED. Nothing that was written changes, as
- * long as the image lives, since a vCPU may be in it. So the host only appends, with the means by
- * which it patches text.
+ * The pool begins with entries, from its start upwards, in the part that RS_NATIVE_ENTRY_BYTES
+ * says. Code lies behind that part. The rest is RS_NATIVE_UNUSED. Nothing that was written changes,
+ * as long as the image lives, since a vCPU may be in it. So the host only appends, with the means
+ * by which it patches text.
  *
  * RS_SEC_NATIVE is uint32_t[event_capacity]. Word `id`: 0, or 1 + the number of the entry that
  * judges the event's records. One store (release) publishes it. The agent looks at the word after
  * it has loaded a control word (acquire) that names a filter. It uses an entry only if that lies in
  * the part of entries and has the id and the size of what it is about to record. In the code lie
- * bytes that a filter's author chose, and no entry may be made of those. So whoever can write to the
- * region cannot make it run anything but a filter of this event. Else it runs the program.
+ * bytes that a filter's author chose, and no entry may be made of those. So whoever can write to
+ * the region cannot make it run anything but a filter of this event. Else it runs the program.
  *
  * Before a control word names another program, or none, the host stores 0 in the native word, and
  * it names code only for the program that the control word names. So at each moment a filter in
