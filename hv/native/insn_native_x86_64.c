@@ -257,11 +257,11 @@ static const char *find_bad(const struct rs_code *c, size_t *at)
 
 static int check_all(struct rs_code *c, struct rs_error *err)
 {
-	const cs_insn *last = c->insns + c->count - 1;
+	const cs_insn *last = c->count ? c->insns + c->count - 1 : NULL;
 	const char *why;
 	size_t at;
 
-	if (!c->count || last->address + last->size != c->native->text || last->id != X86_INS_RET)
+	if (!last || last->address + last->size != c->native->text || last->id != X86_INS_RET)
 		return rs_error_set(err, EILSEQ, "code of a filter is cut off");
 	find_targets(c);
 	why = find_bad(c, &at);

@@ -183,7 +183,8 @@ static uint32_t wrap(const uint8_t *bytes, uint32_t size, uint8_t *out)
 	static const uint8_t begin[] = {0xf3, 0x0f, 0x1e, 0xfa}, end[] = {0xb8, 1, 0, 0, 0, 0xc3};
 
 	memcpy(out, begin, sizeof(begin));
-	memcpy(out + sizeof(begin), bytes, size);
+	if (size)
+		memcpy(out + sizeof(begin), bytes, size);
 	memcpy(out + sizeof(begin) + size, end, sizeof(end));
 	return (uint32_t)sizeof(begin) + size + (uint32_t)sizeof(end);
 }
@@ -299,6 +300,7 @@ static int run_apart(const uint8_t *page)
 		struct itimerval limit = {.it_value = {5, 0}};
 
 		setitimer(ITIMER_PROF, &limit, NULL);
+		signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler exits */
 		memcpy(copy, input.entry, sizeof(copy));
 		if (!keeps(page, record.input.entry, &record.input))
 			_exit(1);

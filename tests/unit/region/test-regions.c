@@ -352,7 +352,7 @@ static void test_entry_limits(void)
 	memmove(map + offset + RS_REGION_ALIGN, map + offset, size);
 	last->offset = offset + RS_REGION_ALIGN;
 	g_assert_cmpint(open_again(regions), ==, 0);
-	memcpy(map + offset - RS_REGION_ALIGN, map + offset + RS_REGION_ALIGN, size);
+	memmove(map + offset - RS_REGION_ALIGN, map + offset + RS_REGION_ALIGN, size);
 	last->offset = offset - RS_REGION_ALIGN;
 	g_assert_cmpint(open_again(regions), ==, -EPROTO);
 	/* What is not laid out yet may lie anywhere, since nobody may use it. */
