@@ -85,6 +85,7 @@ static int enable(RsDBusSession1 *session, const char *glob, struct switching *o
 	return RS_CLI_OK;
 }
 
+/* `out` NULL: a failure is not told. */
 static int disable(RsDBusSession1 *session, const char *glob, struct switching *out)
 {
 	const uint64_t begun = rs_monotonic_ns();
@@ -94,9 +95,11 @@ static int disable(RsDBusSession1 *session, const char *glob, struct switching *
 	guint touched;
 
 	if (!rs_dbus_session1_call_disable_sync(session, glob, rs_cli_owner_options(OWNER),
-						&touched, &pending, &problems, NULL, NULL, &error))
-		return rs_cli_fail_gerror(error);
-	out->off = rs_monotonic_ns() - begun;
+						&touched, &pending, &problems, NULL, NULL,
+						out ? &error : NULL))
+		return out ? rs_cli_fail_gerror(error) : RS_CLI_FAILED;
+	if (out)
+		out->off = rs_monotonic_ns() - begun;
 	return RS_CLI_OK;
 }
 
@@ -216,8 +219,8 @@ static int measure(struct rs_bench *bench, RsDBusSession1 *session, const char *
 	if (code)
 		return code;
 	code = show_costs(bench, session, seconds);
-	/* Or it has gone, which was told. */
-	more = code ? RS_CLI_OK : disable(session, glob, &last);
+	/* What has failed was told, perhaps that the session has gone. */
+	more = disable(session, glob, code ? NULL : &last);
 	return code ? code : more;
 }
 
